@@ -1,0 +1,333 @@
+"""The protocol that every provider's adapter speaks: questions in, values out.
+
+An adapter is pure. It never touches tmux, the clock, the file system or the network: it is handed screens, events and
+transcript lines, and answers with values that the session manager acts on. Golden screens and transcripts test it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from pathlib import Path
+from typing import Literal, Protocol
+
+from mcp_agent.timeouts import ClientCeiling, McpTimeoutSetting, ProviderLimits
+
+
+# --- what is launched ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ModelEndpoint:
+    """A model server other than the provider's own: a gateway, or a scripted one on loopback."""
+
+    base_url: str
+    """Scheme, host and port, without a path."""
+    api_key: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchRequest:
+    """All that an adapter may know about the session it describes a launch for."""
+
+    session_id: str
+    executable: Path
+    working_directory: Path
+    session_directory: Path
+    """Ours, mode 0700, one per session: the place for files that only this launch needs."""
+    home: Path
+    """The HOME that the CLI runs with."""
+    home_is_ours: bool
+    """True only for a home made for this run: trust and onboarding may be written there, and nowhere else."""
+    bridge_command: Sequence[str]
+    """The stdio MCP server `api-bridge`, as argv."""
+    event_command: Sequence[str]
+    """A program, as argv, that takes one JSON event of the provider on stdin and hands it to the session."""
+    mcp_call: timedelta
+    """How long the CLI must wait for one silent MCP call."""
+    native_session_id: str
+    """A fresh UUID for CLIs that let us choose the conversation's id; the id to resume when `resume` is set."""
+    resume: bool
+    allow_tools: frozenset[str]
+    """Bridge tools that need no permission prompt."""
+    provider_shell: bool
+    """False takes the CLI's built-in shell tools away, where the CLI can do that."""
+    trust: bool
+    """A person agreed that this working directory may be trusted."""
+    permission_mode: str | None = None
+    """None is the provider's asking mode; anything else was named by a person."""
+    model: str | None = None
+    endpoint: ModelEndpoint | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchFile:
+    """A file to write before the launch, readable by its owner only."""
+
+    path: Path
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One way to start the CLI. Nothing secret may stand in `argv`; secrets go into `environment` or a file."""
+
+    argv: Sequence[str]
+    environment: Mapping[str, str] = field(repr=False)
+    files: Sequence[LaunchFile] = ()
+    native_session_id: str | None = None
+    """None when the CLI chooses its own id and tells it by an event."""
+
+
+# --- what is seen ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """The visible part of a pane. `lines` are joined over wraps, right-stripped, with plain spaces for hard ones."""
+
+    lines: Sequence[str]
+    title: str = ""
+    dim_lines: Sequence[str] = ()
+    """The same lines holding only their dim characters: ghost text is dim, a person's draft is not."""
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+
+class Source(StrEnum):
+    """Where a signal came from; the first ones outrank the later ones."""
+
+    PROCESS = "process"
+    HOOK = "hook"
+    TRANSCRIPT = "transcript"
+    SCREEN = "screen"
+
+
+@dataclass(frozen=True, slots=True)
+class DialogAnswer:
+    """How one option of a dialog is chosen: by its label, wherever it stands."""
+
+    label: str
+    needs: Literal["nothing", "trust", "person"] = "person"
+    """`trust`: only with a person's consent to trust the directory. `person`: never chosen by us."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dialog:
+    """A dialog that holds the CLI up, recognised by its structure in the visible region."""
+
+    name: str
+    options: Sequence[str] = ()
+    """The labels, in screen order."""
+    selected: int = 0
+    answer: DialogAnswer | None = None
+    """None when only a person may answer."""
+    advice: str = "attach to the session and answer it"
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """The CLI shows an empty composer and does nothing."""
+
+    source: Source = Source.SCREEN
+
+
+@dataclass(frozen=True, slots=True)
+class Busy:
+    """The CLI says that it works."""
+
+    source: Source = Source.SCREEN
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """The CLI asks its user something in the middle of a turn."""
+
+    reason: Literal["permission", "question"]
+    source: Source = Source.SCREEN
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """A dialog stands where the prompt should be."""
+
+    dialog: Dialog
+    source: Source = Source.SCREEN
+
+
+@dataclass(frozen=True, slots=True)
+class LimitedBy:
+    """The provider refuses work for now."""
+
+    kind: Literal["rate", "usage"]
+    resets_at: datetime | None = None
+    source: Source = Source.SCREEN
+
+
+@dataclass(frozen=True, slots=True)
+class SessionIdentified:
+    """The CLI told the id of its own conversation."""
+
+    native_session_id: str
+    transcript: Path | None = None
+    source: Source = Source.HOOK
+
+
+@dataclass(frozen=True, slots=True)
+class PromptAccepted:
+    """The CLI took this text as a prompt: `queued` while another turn still runs."""
+
+    text: str
+    queued: bool = False
+    source: Source = Source.HOOK
+
+
+class TurnOutcome(StrEnum):
+    COMPLETED = "completed"
+    INTERRUPTED = "interrupted"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnded:
+    """The one completion of a turn."""
+
+    outcome: TurnOutcome
+    final_text: str = ""
+    error: str | None = None
+    source: Source = Source.HOOK
+
+
+Signal = Ready | Busy | Waiting | Blocked | LimitedBy | SessionIdentified | PromptAccepted | TurnEnded
+
+
+@dataclass(frozen=True, slots=True)
+class Composer:
+    """The input area. `draft` is what a submit key would send; ghost text and placeholders are no draft."""
+
+    draft: str
+    is_chip: bool = False
+    """The CLI shows a stand-in such as `[Pasted text #1 +60 lines]` for what was pasted."""
+
+
+# --- what is done ----------------------------------------------------------------------------------------------------
+
+
+class LiveInput(StrEnum):
+    """What becomes of a prompt that is sent while a turn runs."""
+
+    SAME_TURN = "same_turn"
+    NEXT_TURN = "next_turn"
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a turn cost; None where the provider does not say."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+
+
+class Adapter(Protocol):
+    """One provider CLI. Every member is an answer; none of them acts."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def executable(self) -> str:
+        """The program's name on PATH."""
+        ...
+
+    @property
+    def install_hint(self) -> str:
+        """A command line that installs the CLI."""
+        ...
+
+    @property
+    def limits(self) -> ProviderLimits:
+        """Idle retention and the prompt-readiness bounds, before any override."""
+        ...
+
+    @property
+    def client_ceiling(self) -> ClientCeiling | None:
+        """The CLI's own bound on an MCP call that no setting of ours moves; None when it has none."""
+        ...
+
+    @property
+    def live_input(self) -> LiveInput: ...
+
+    @property
+    def environment_names(self) -> Sequence[str]:
+        """Variables of the caller, credentials among them, that this CLI may see besides the common allow-list."""
+        ...
+
+    @property
+    def credential_names(self) -> Sequence[str]:
+        """Variables of which one must be set to talk to the provider's real model without a stored login."""
+        ...
+
+    def parse_version(self, output: str) -> str | None:
+        """The version in what `--version` printed; None when there is none."""
+        ...
+
+    def mcp_timeout(self, limit: timedelta) -> McpTimeoutSetting | None:
+        """How this CLI is told to bound one silent MCP call; None when nothing is set."""
+        ...
+
+    def launch(self, request: LaunchRequest) -> Launch: ...
+
+    def read(self, screen: Screen) -> Sequence[Signal]:
+        """What the screen says, most certain first; nothing when it says nothing."""
+        ...
+
+    def composer(self, screen: Screen) -> Composer | None:
+        """The input area; None when none is visible."""
+        ...
+
+    def read_event(self, event: Mapping[str, object]) -> Sequence[Signal]:
+        """What one JSON event of the provider means; nothing for an unknown one."""
+        ...
+
+    def read_transcript(self, lines: Sequence[str]) -> Sequence[Signal]:
+        """What complete new lines of the provider's transcript mean."""
+        ...
+
+    def transcript_glob(self, native_session_id: str) -> str | None:
+        """Where the transcript is, relative to the CLI's HOME; None when only an event tells."""
+        ...
+
+    def guard(self, text: str) -> str:
+        """The text as it must be placed so that it stays a prompt and becomes no command or mode."""
+        ...
+
+    @property
+    def submit_keys(self) -> Sequence[str]:
+        """tmux key names that submit the composer."""
+        ...
+
+    @property
+    def interrupt_keys(self) -> Sequence[str]:
+        """tmux key names that stop the running turn and leave the CLI usable."""
+        ...
+
+    @property
+    def clear_keys(self) -> Sequence[str]:
+        """tmux key names that empty the composer when pressed repeatedly."""
+        ...
+
+    @property
+    def next_option_keys(self) -> Sequence[str]:
+        """tmux key names that move a dialog's selection to the next option."""
+        ...
+
+    @property
+    def confirm_keys(self) -> Sequence[str]:
+        """tmux key names that take a dialog's selected option."""
+        ...

@@ -1,0 +1,1 @@
+"""The programs that a provider CLI starts: standard library only, they import nothing of ours."""

@@ -1,0 +1,258 @@
+"""Every error this package raises on purpose.
+
+    McpAgentError
+    ├── UsageError                 exit 2: what was asked for cannot be asked for
+    │   ├── UnknownAdapter
+    │   ├── BadWorkingDirectory
+    │   └── BadConfiguration
+    ├── CredentialsMissing         exit 3
+    ├── CannotRunHere              exit 4: something this machine needs is not there
+    │   ├── CliNotInstalled
+    │   ├── TmuxMissing
+    │   └── TmuxTooOld
+    ├── LoginInvalid               exit 5
+    ├── Limited                    exit 6: the provider's rate or usage limit, or its model is down
+    ├── TmuxError
+    │   ├── TmuxUnavailable        a call failed or was slow: says nothing about any pane
+    │   ├── TmuxCommandFailed
+    │   ├── PaneGone
+    │   └── PaneDead
+    ├── ProcessError
+    │   └── SignalRefused
+    ├── ServerError
+    │   ├── ServerUnreachable
+    │   ├── ServerStartFailed
+    │   └── ServerAlreadyRunning
+    ├── SessionError
+    │   ├── UnknownSession
+    │   ├── SessionEnded
+    │   ├── SessionBlocked         a dialog needs a person
+    │   ├── PromptReadyTimedOut
+    │   └── SendRefused
+    ├── ToolError
+    │   ├── UnknownTool
+    │   ├── BadArguments
+    │   └── ToolNotAllowed
+    ├── AccessDenied
+    └── Internal                   a fault of ours; the traceback is in the log
+
+Errors carry fields and build their sentence from them, so that a caller can act on the fields and a person can read
+the sentence: what happened, where, and what to do about it.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import ClassVar
+
+
+class McpAgentError(Exception):
+    """The root: anything here is shown to a person as one line."""
+
+    exit_code: ClassVar[int] = 1
+
+    @property
+    def kind(self) -> str:
+        """The error's name, as it travels over HTTP and in `--json`."""
+        return type(self).__name__
+
+
+class UsageError(McpAgentError):
+    exit_code = 2
+
+
+class UnknownAdapter(UsageError):
+    def __init__(self, name: str, installed: Sequence[str]) -> None:
+        self.name, self.installed = name, tuple(installed)
+        super().__init__(f"unknown provider {name!r}; installed: {', '.join(self.installed) or 'none'}")
+
+
+class BadWorkingDirectory(UsageError):
+    def __init__(self, path: Path | str, problem: str) -> None:
+        self.path, self.problem = Path(path), problem
+        super().__init__(f"working directory {path}: {problem}; name an existing directory that you may write to")
+
+
+class BadConfiguration(UsageError):
+    def __init__(self, path: Path | str, problem: str) -> None:
+        self.path, self.problem = Path(path), problem
+        super().__init__(f"{path}: {problem}")
+
+
+class CredentialsMissing(McpAgentError):
+    exit_code = 3
+
+
+class CannotRunHere(McpAgentError):
+    exit_code = 4
+
+
+class CliNotInstalled(CannotRunHere):
+    def __init__(self, title: str, executable: str, install_hint: str) -> None:
+        self.title, self.executable, self.install_hint = title, executable, install_hint
+        super().__init__(f"{title} is not installed (no `{executable}` on PATH); install it with: {install_hint}")
+
+
+class TmuxMissing(CannotRunHere):
+    def __init__(self) -> None:
+        super().__init__("tmux is not installed; install it with: apt install tmux (or: brew install tmux)")
+
+
+class TmuxTooOld(CannotRunHere):
+    def __init__(self, found: str, needed: str) -> None:
+        self.found, self.needed = found, needed
+        super().__init__(f"tmux {found} is too old; version {needed} or newer is needed: upgrade tmux")
+
+
+class LoginInvalid(McpAgentError):
+    exit_code = 5
+
+
+class Limited(McpAgentError):
+    exit_code = 6
+
+
+class TmuxError(McpAgentError):
+    """Something about tmux; the leaves tell a fact from a failure to find out."""
+
+
+class TmuxUnavailable(TmuxError):
+    """The server did not answer. Never evidence that a pane is gone."""
+
+
+class TmuxCommandFailed(TmuxError):
+    def __init__(self, command: str, problem: str) -> None:
+        self.command, self.problem = command, problem
+        super().__init__(f"tmux {command}: {problem}")
+
+
+class PaneGone(TmuxError):
+    def __init__(self, pane_id: str) -> None:
+        self.pane_id = pane_id
+        super().__init__(f"pane {pane_id} does not exist any more")
+
+
+class PaneDead(TmuxError):
+    def __init__(self, pane_id: str) -> None:
+        self.pane_id = pane_id
+        super().__init__(f"the program in pane {pane_id} has exited; nothing was sent to it")
+
+
+class ProcessError(McpAgentError):
+    """Something about a process of this machine."""
+
+
+class SignalRefused(ProcessError):
+    def __init__(self, pid: int, reason: str) -> None:
+        self.pid, self.reason = pid, reason
+        super().__init__(f"pid {pid} was not signalled: {reason}")
+
+
+class ServerError(McpAgentError):
+    """Something about the tool server."""
+
+
+class ServerUnreachable(ServerError):
+    def __init__(self, socket: Path | str, problem: str) -> None:
+        self.socket, self.problem = Path(socket), problem
+        super().__init__(f"no answer from the server at {socket}: {problem}")
+
+
+class ServerStartFailed(ServerError):
+    def __init__(self, problem: str, log: Path | str) -> None:
+        self.problem, self.log = problem, Path(log)
+        super().__init__(f"the server did not start: {problem}; its log: {log}")
+
+
+class ServerAlreadyRunning(ServerError):
+    def __init__(self, home: Path | str) -> None:
+        self.home = Path(home)
+        super().__init__(f"a server already runs for {home}; see `mcp-agent server status`")
+
+
+class SessionError(McpAgentError):
+    """Something about one session."""
+
+
+class UnknownSession(SessionError):
+    exit_code = 2
+
+    def __init__(self, session_id: str) -> None:
+        self.session_id = session_id
+        super().__init__(f"no session {session_id}; see `mcp-agent session list`")
+
+
+class SessionEnded(SessionError):
+    def __init__(self, session_id: str, how: str) -> None:
+        self.session_id, self.how = session_id, how
+        super().__init__(f"session {session_id} is over: {how}")
+
+
+class SessionBlocked(SessionError):
+    """A dialog is open that is not ours to answer."""
+
+    def __init__(self, session_id: str, dialog: str, advice: str, screen: str) -> None:
+        self.session_id, self.dialog, self.advice, self.screen = session_id, dialog, advice, screen
+        super().__init__(f"session {session_id} is blocked by a dialog ({dialog}): {advice}")
+
+
+class PromptReadyTimedOut(SessionError):
+    def __init__(self, session_id: str, limit: timedelta, which: str, screen: str) -> None:
+        self.session_id, self.limit, self.which, self.screen = session_id, limit, which, screen
+        super().__init__(
+            f"TIMEOUT: layer=prompt_ready owner=adapter session={session_id} timeout={limit.total_seconds():g}s"
+            f" ({which}): the CLI never showed its prompt; look at its screen with `mcp-agent session show {session_id}`"
+        )
+
+
+class SendRefused(SessionError):
+    def __init__(self, session_id: str, reason: str) -> None:
+        self.session_id, self.reason = session_id, reason
+        super().__init__(f"session {session_id} did not take the prompt: {reason}; nothing was sent")
+
+
+class ToolError(McpAgentError):
+    """Something about a tool, before any of its work began."""
+
+
+class UnknownTool(ToolError):
+    def __init__(self, tool: str, known: Sequence[str]) -> None:
+        self.tool, self.known = tool, tuple(known)
+        super().__init__(f"unknown tool {tool!r}; this session has: {', '.join(self.known) or 'none'}")
+
+
+class BadArguments(ToolError):
+    def __init__(self, tool: str, problems: Sequence[str]) -> None:
+        self.tool, self.problems = tool, tuple(problems)
+        super().__init__(f"arguments of {tool}: {'; '.join(self.problems)}; the call was not started")
+
+
+class ToolNotAllowed(ToolError):
+    def __init__(self, tool: str, session_id: str) -> None:
+        self.tool, self.session_id = tool, session_id
+        super().__init__(f"tool {tool!r} is not allowed in session {session_id}; the call was not started")
+
+
+class AccessDenied(McpAgentError):
+    """Deliberately says nothing about what would have been right."""
+
+    def __init__(self) -> None:
+        super().__init__("access denied")
+
+
+class Internal(McpAgentError):
+    def __init__(self, log: Path | str) -> None:
+        self.log = Path(log)
+        super().__init__(f"something went wrong in mcp-agent itself; the details are in {log}")
+
+
+class RemoteError(McpAgentError):
+    """An error that the server reported; `kind` and `fields` are the server's."""
+
+    def __init__(self, kind: str, message: str, *, exit_code: int = 1, fields: Mapping[str, object] | None = None) -> None:
+        self.remote_kind, self.remote_exit_code, self.fields = kind, exit_code, dict(fields or {})
+        super().__init__(message)
+
+    @property
+    def kind(self) -> str:
+        return self.remote_kind

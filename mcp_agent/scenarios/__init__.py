@@ -1,0 +1,1 @@
+"""End-to-end scenarios: real CLIs driven through the public API."""

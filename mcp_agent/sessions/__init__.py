@@ -1,0 +1,1 @@
+"""Sessions: one provider CLI in one persistent tmux pane."""

@@ -1,0 +1,1 @@
+"""The private tmux server: control-mode connection, panes, deaths."""

@@ -1,0 +1,1 @@
+"""The tools that sessions reach through the bridge."""
