@@ -13,7 +13,6 @@ from typing import Literal, Protocol
 
 from mcp_agent.timeouts import ClientCeiling, McpTimeoutSetting, ProviderLimits
 
-
 # --- what is launched ------------------------------------------------------------------------------------------------
 
 
@@ -129,7 +128,7 @@ class Dialog:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """The CLI shows an empty composer and does nothing."""
+    """The CLI shows its composer and does nothing; what the composer holds is another question."""
 
     source: Source = Source.SCREEN
 
@@ -190,13 +189,23 @@ class TurnOutcome(StrEnum):
     FAILED = "failed"
 
 
+class FailureCause(StrEnum):
+    """What a failed turn's reader can do about it."""
+
+    LOGIN = "login"
+    LIMITED = "limited"
+    """A rate or usage limit, or the provider's model is down: later it may work."""
+    OTHER = "other"
+
+
 @dataclass(frozen=True, slots=True)
 class TurnEnded:
-    """The one completion of a turn."""
+    """The one completion of a turn. `error` and `cause` say why a failed one failed."""
 
     outcome: TurnOutcome
     final_text: str = ""
     error: str | None = None
+    cause: FailureCause = FailureCause.OTHER
     source: Source = Source.HOOK
 
 

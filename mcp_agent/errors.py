@@ -4,7 +4,8 @@
     ├── UsageError                 exit 2: what was asked for cannot be asked for
     │   ├── UnknownAdapter
     │   ├── BadWorkingDirectory
-    │   └── BadConfiguration
+    │   ├── BadConfiguration
+    │   └── BadRequest
     ├── CredentialsMissing         exit 3
     ├── CannotRunHere              exit 4: something this machine needs is not there
     │   ├── CliNotInstalled
@@ -28,12 +29,15 @@
     │   ├── SessionEnded
     │   ├── SessionBlocked         a dialog needs a person
     │   ├── PromptReadyTimedOut
-    │   └── SendRefused
+    │   ├── SendRefused
+    │   ├── Unconfirmed            a prompt may or may not have arrived
+    │   └── TurnFailed
     ├── ToolError
     │   ├── UnknownTool
     │   ├── BadArguments
     │   └── ToolNotAllowed
     ├── AccessDenied
+    ├── RemoteError                an error that the server reported, on the client's side
     └── Internal                   a fault of ours; the traceback is in the log
 
 Errors carry fields and build their sentence from them, so that a caller can act on the fields and a person can read
@@ -77,6 +81,10 @@ class BadConfiguration(UsageError):
     def __init__(self, path: Path | str, problem: str) -> None:
         self.path, self.problem = Path(path), problem
         super().__init__(f"{path}: {problem}")
+
+
+class BadRequest(UsageError):
+    """A request that the server cannot read; the message says why."""
 
 
 class CredentialsMissing(McpAgentError):
@@ -201,7 +209,7 @@ class PromptReadyTimedOut(SessionError):
         self.session_id, self.limit, self.which, self.screen = session_id, limit, which, screen
         super().__init__(
             f"TIMEOUT: layer=prompt_ready owner=adapter session={session_id} timeout={limit.total_seconds():g}s"
-            f" ({which}): the CLI never showed its prompt; look at its screen with `mcp-agent session show {session_id}`"
+            f" ({which}): the CLI never showed its prompt; its screen is in the server's log"
         )
 
 
@@ -209,6 +217,21 @@ class SendRefused(SessionError):
     def __init__(self, session_id: str, reason: str) -> None:
         self.session_id, self.reason = session_id, reason
         super().__init__(f"session {session_id} did not take the prompt: {reason}; nothing was sent")
+
+
+class Unconfirmed(SessionError):
+    def __init__(self, session_id: str) -> None:
+        self.session_id = session_id
+        super().__init__(
+            f"session {session_id}: nobody knows whether the prompt arrived; look at its screen with"
+            f" `mcp-agent session show {session_id}` before you send it again"
+        )
+
+
+class TurnFailed(SessionError):
+    def __init__(self, session_id: str, reason: str) -> None:
+        self.session_id, self.reason = session_id, reason
+        super().__init__(f"session {session_id}: the turn did not complete: {reason}")
 
 
 class ToolError(McpAgentError):
@@ -249,7 +272,9 @@ class Internal(McpAgentError):
 class RemoteError(McpAgentError):
     """An error that the server reported; `kind` and `fields` are the server's."""
 
-    def __init__(self, kind: str, message: str, *, exit_code: int = 1, fields: Mapping[str, object] | None = None) -> None:
+    def __init__(
+        self, kind: str, message: str, *, exit_code: int = 1, fields: Mapping[str, object] | None = None
+    ) -> None:
         self.remote_kind, self.remote_exit_code, self.fields = kind, exit_code, dict(fields or {})
         super().__init__(message)
 

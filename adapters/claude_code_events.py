@@ -1,0 +1,90 @@
+"""What Claude Code's hooks and transcript say. Facts were observed on version 2.1.332.
+
+`UserPromptSubmit` fires for a prompt that starts a turn and for one that is queued into the running turn, with the
+exact text less trailing white space. `Stop` fires once per completed turn, `StopFailure` on an API error, and neither
+on an interrupt: that is only told by the transcript.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from mcp_agent.adapter import (
+    FailureCause,
+    LimitedBy,
+    PromptAccepted,
+    SessionIdentified,
+    Signal,
+    Source,
+    TurnEnded,
+    TurnOutcome,
+)
+
+CAUSES = {
+    "authentication_failed": FailureCause.LOGIN,
+    "billing_error": FailureCause.LIMITED,
+    "rate_limit": FailureCause.LIMITED,
+    "server_error": FailureCause.LIMITED,
+}
+"""What `StopFailure` calls its errors."""
+
+INTERRUPTED = "[Request interrupted by user"
+
+
+def read_event(event: Mapping[str, object]) -> Sequence[Signal]:
+    """One hook's input. Unknown hooks and missing fields mean nothing."""
+    match event.get("hook_event_name"):
+        case "SessionStart":
+            return [SessionIdentified(_text(event, "session_id"), Path(_text(event, "transcript_path")))]
+        case "UserPromptSubmit":
+            return [PromptAccepted(_text(event, "prompt"))]
+        case "Stop":
+            return [TurnEnded(TurnOutcome.COMPLETED, _text(event, "last_assistant_message"))]
+        case "StopFailure":
+            return list(_failure(event))
+        case _:
+            return []
+
+
+def _failure(event: Mapping[str, object]) -> Iterator[Signal]:
+    error, message = _text(event, "error"), _text(event, "last_assistant_message")
+    cause = CAUSES.get(error, FailureCause.OTHER)
+    yield TurnEnded(TurnOutcome.FAILED, error=f"{error}: {message}" if message else error, cause=cause)
+    if error == "rate_limit":
+        yield LimitedBy("rate", source=Source.HOOK)
+    elif error == "billing_error":
+        yield LimitedBy("usage", source=Source.HOOK)
+
+
+def read_transcript(lines: Sequence[str]) -> Sequence[Signal]:
+    """Interrupts; prompts and completions are the hooks' to tell. A broken line means nothing."""
+    return [signal for line in lines for signal in _record(_parse(line))]
+
+
+def _record(record: Mapping[str, object]) -> Iterator[Signal]:
+    if record.get("rowSource") == "harness" and any(text.startswith(INTERRUPTED) for text in _texts(record)):
+        yield TurnEnded(TurnOutcome.INTERRUPTED, source=Source.TRANSCRIPT)
+
+
+def _texts(record: Mapping[str, object]) -> Iterator[str]:
+    message = record.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    if isinstance(content, str):
+        yield content
+    elif isinstance(content, list):
+        yield from (
+            block["text"] for block in content if isinstance(block, dict) and isinstance(block.get("text"), str)
+        )
+
+
+def _parse(line: str) -> Mapping[str, object]:
+    try:
+        record = json.loads(line)
+    except json.JSONDecodeError:
+        return {}
+    return record if isinstance(record, dict) else {}
+
+
+def _text(record: Mapping[str, object], key: str) -> str:
+    value = record.get(key)
+    return value if isinstance(value, str) else ""

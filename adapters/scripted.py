@@ -1,0 +1,146 @@
+"""The scripted agent: a provider of our own for tests and first steps, without a download or an account.
+
+Its program is `adapters.scripted_agent`; what its screen says is told apart in `scripted_screen`. Prompts and
+completions are told by its events. An event that could not be delivered stands in its transcript: each is told once.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+from adapters import scripted_screen as screens
+from mcp_agent.adapter import (
+    Adapter,
+    Composer,
+    Launch,
+    LaunchFile,
+    LaunchRequest,
+    LimitedBy,
+    LiveInput,
+    PromptAccepted,
+    Screen,
+    SessionIdentified,
+    Signal,
+    Source,
+    TurnEnded,
+    TurnOutcome,
+)
+from mcp_agent.timeouts import ClientCeiling, McpTimeoutSetting, ProviderLimits
+
+ALLOW_EVERYTHING = "allow-all"
+"""The permission mode in which the agent asks before no tool."""
+
+_TIMEOUT_KEY = "mcp_tool_timeout_seconds"
+_VERSION = re.compile(r"\b\d+(?:\.\d+)+\b")
+_RATE_LIMITED = "model error 429"
+
+
+class Scripted:
+    """The adapter of the scripted agent."""
+
+    id = "scripted"
+    title = "Scripted agent"
+    executable = "python3"
+    install_hint = "nothing to install: it comes with this package"
+    limits = ProviderLimits()
+    client_ceiling: ClientCeiling | None = None
+    live_input = LiveInput.SAME_TURN
+    environment_names: Sequence[str] = ()
+    credential_names: Sequence[str] = ()
+    submit_keys = ("Enter",)
+    interrupt_keys = ("Escape",)
+    clear_keys = ("C-u",)
+    next_option_keys = ("Down",)
+    confirm_keys = ("Enter",)
+
+    def parse_version(self, output: str) -> str | None:
+        found = _VERSION.search(output)
+        return found[0] if found else None
+
+    def mcp_timeout(self, limit: timedelta) -> McpTimeoutSetting:
+        return McpTimeoutSetting(_TIMEOUT_KEY, "s", limit // timedelta(seconds=1))
+
+    def launch(self, request: LaunchRequest) -> Launch:
+        """Runs on the Python that runs us: the program must be importable, and its `python3` need not have it."""
+        config = request.session_directory / "scripted-agent.json"
+        return Launch(
+            argv=(sys.executable, "-I", "-m", "adapters.scripted_agent", "--config", str(config)),
+            environment={},
+            files=(LaunchFile(config, json.dumps(self._configuration(request), indent=1)),),
+            native_session_id=request.native_session_id,
+        )
+
+    def read(self, screen: Screen) -> Sequence[Signal]:
+        return screens.read(screen)
+
+    def composer(self, screen: Screen) -> Composer | None:
+        return screens.composer(screen)
+
+    def read_event(self, event: Mapping[str, object]) -> Sequence[Signal]:
+        match event:
+            case {"event": "session_start", "session_id": str(session_id)}:
+                transcript = event.get("transcript")
+                return (SessionIdentified(session_id, Path(transcript) if isinstance(transcript, str) else None),)
+            case {"event": "prompt_accepted", "text": str(text)}:
+                return (PromptAccepted(text, queued=event.get("queued") is True),)
+            case {"event": "turn_end", "outcome": str(outcome)} if outcome in set(TurnOutcome):
+                return _turn_end(TurnOutcome(outcome), event)
+            case _:
+                return ()
+
+    def read_transcript(self, lines: Sequence[str]) -> Sequence[Signal]:
+        """Only events that were not told otherwise: every other line repeats one."""
+        return [
+            replace(signal, source=Source.TRANSCRIPT)
+            for entry in map(_parse, lines)
+            if entry.get("type") == "untold_event" and isinstance(event := entry.get("event"), dict)
+            for signal in self.read_event(event)
+        ]
+
+    def transcript_glob(self, native_session_id: str) -> str:
+        return f".scripted-agent/{native_session_id}.jsonl"
+
+    def guard(self, text: str) -> str:
+        """The agent has no commands and no modes."""
+        return text
+
+    def _configuration(self, request: LaunchRequest) -> dict[str, object]:
+        timeout = self.mcp_timeout(request.mcp_call)
+        endpoint = request.endpoint
+        return {
+            "native_session_id": request.native_session_id,
+            "home": str(request.home),
+            "working_directory": str(request.working_directory),
+            "bridge_command": list(request.bridge_command),
+            "event_command": list(request.event_command),
+            "endpoint": {"base_url": endpoint.base_url, "api_key": endpoint.api_key} if endpoint else None,
+            "model": request.model,
+            "resume": request.resume,
+            "trusted": request.trust and request.home_is_ours,
+            "allow_all_tools": request.permission_mode == ALLOW_EVERYTHING,
+            "allow_tools": sorted(request.allow_tools),
+            timeout.setting: timeout.value,
+        }
+
+
+def _turn_end(outcome: TurnOutcome, event: Mapping[str, object]) -> Sequence[Signal]:
+    error = event.get("error")
+    reason = error if isinstance(error, str) else None
+    ended = TurnEnded(outcome, str(event.get("final_text", "")), reason)
+    limited = reason is not None and reason.startswith(_RATE_LIMITED)
+    return (ended, LimitedBy("rate", source=Source.HOOK)) if limited else (ended,)
+
+
+def _parse(line: str) -> Mapping[str, object]:
+    try:
+        entry = json.loads(line)
+    except ValueError:
+        return {}
+    return entry if isinstance(entry, dict) else {}
+
+
+ADAPTER: Adapter = Scripted()

@@ -1,0 +1,57 @@
+"""The bridge's life: read the session file, answer lines, leave when the client does."""
+
+import os
+import signal
+import sys
+from contextlib import suppress
+
+from .dispatch import Bridge
+from .lifetime import watch_parent
+from .session_file import Session, SessionFileInvalid, read_session
+from .stdio import Output, read_lines
+
+PROCESS_NAME = "mcpbridge"
+LAST_WORDS_SECONDS = 0.5
+
+
+def run(argv: list[str]) -> int:
+    """Serve until the client leaves, which ends the process; returns only when there is nothing to serve."""
+    if len(argv) != 2:
+        sys.stderr.write("usage: mcpbridge.py SESSION_FILE\n")
+        return 2
+    try:
+        session = read_session(argv[1])
+    except SessionFileInvalid as error:
+        sys.stderr.write(f"mcpbridge: {error}\n")
+        return 2
+    _become_the_bridge()
+    _serve(session)
+    return 0
+
+
+def _become_the_bridge() -> None:
+    with suppress(OSError), open("/proc/self/comm", "w", encoding="ascii") as comm:  # noqa: PTH123 - pathlib is slow
+        comm.write(PROCESS_NAME)
+    os.chdir("/")
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in the pane is for the CLI
+    for descriptor in (0, 1):
+        with suppress(OSError):
+            os.set_blocking(descriptor, True)
+
+
+def _serve(session: Session) -> None:
+    bridge: Bridge
+
+    def leave() -> None:
+        """Cancel what runs by closing its connections, and go, whatever the other threads do."""
+        bridge.cancel_all()
+        os._exit(0)
+
+    output = Output(1, on_broken=leave)
+    bridge = Bridge(session, output)
+    watch_parent(on_death=leave)
+    for line in read_lines(0):
+        bridge.take(line)
+    bridge.cancel_all()
+    output.drain(LAST_WORDS_SECONDS)
+    leave()

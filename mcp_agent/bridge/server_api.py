@@ -1,0 +1,126 @@
+"""The tool server's routes that a bridge uses, as `docs/architecture.md` lists them."""
+
+import time
+
+from .server_start import connect
+from .session_file import Session
+from .strict_json import loads
+from .unix_http import ConnectionLost, DeadlinePassed, Exchange, ExchangeError, NotSent, Response, encode_request
+
+LIST_SECONDS = 10.0
+_PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~")
+_SHOWN = ("name", "description", "inputSchema", "annotations")
+_CATEGORIES = ("virtual", "custom", "mcp")
+
+
+class BadAnswer(ExchangeError):
+    """The server answered with something that the protocol does not know."""
+
+
+class Refused(ExchangeError):
+    """The server answered that it will not do it; the message is the server's."""
+
+
+class Tool:
+    """What the bridge remembers of a listed tool; `shown` is what the client sees."""
+
+    __slots__ = ("long_running", "name", "route", "shown")
+
+    def __init__(self, record: object) -> None:
+        if not isinstance(record, dict) or not isinstance(record.get("name"), str):
+            raise BadAnswer("the server listed a tool without a name")
+        self.name: str = record["name"]
+        self.long_running = record.get("long_running") is True
+        self.shown = {key: record[key] for key in _SHOWN if record.get(key) is not None}
+        self.route = _route(record.get("category"), record.get("server"), self.name)
+
+
+class ToolServer:
+    """The server as one session's bridge sees it. Safe to use from many threads, each with its own exchange."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self._tools: dict[str, Tool] = {}
+
+    def tools(self, exchange: Exchange) -> list[Tool]:
+        """Ask for the session's tools. A lost connection is tried once more, because reading changes nothing."""
+        request = encode_request("GET", self._path("tools"), headers=self._headers())
+        deadline = time.monotonic() + min(LIST_SECONDS, self.session.ordinary_seconds)
+        try:
+            response = self._ask(exchange, request, deadline)
+        except ConnectionLost:
+            response = self._ask(exchange, request, deadline)
+        listed = _answer(response).get("tools")
+        if not isinstance(listed, list):
+            raise BadAnswer("the server's tool list is not a list")
+        tools = [Tool(record) for record in listed]
+        self._tools = {tool.name: tool for tool in tools}
+        return tools
+
+    def find(self, exchange: Exchange, name: str) -> Tool:
+        """The tool of that name; one that nobody listed is left to the server to refuse."""
+        if name not in self._tools:
+            try:
+                self.tools(exchange)
+            except (ConnectionLost, DeadlinePassed, BadAnswer) as error:
+                raise NotSent(f"the tool list could not be read: {error}") from error
+        return self._tools.get(name) or Tool({"name": name, "category": "virtual"})
+
+    def limit_seconds(self, tool: Tool) -> float:
+        return self.session.long_running_seconds if tool.long_running else self.session.ordinary_seconds
+
+    def call(self, exchange: Exchange, tool: Tool, *, body: bytes, call_id: str, deadline: float) -> tuple[str, object]:
+        """Send the call, once, and return its text and structured content."""
+        headers = self._headers() | {"X-Call-Id": call_id, "Content-Type": "application/json"}
+        request = encode_request("POST", self._path(tool.route), headers=headers, body=body)
+        answer = _answer(self._ask(exchange, request, deadline))
+        text, structured = answer.get("text"), answer.get("structured")
+        if not isinstance(text, str) or not (structured is None or isinstance(structured, dict)):
+            raise BadAnswer("the server's answer is not a tool result")
+        return text, structured
+
+    def tell_of_event(self, exchange: Exchange, limit_seconds: float) -> None:
+        """Say that an event has been spooled. A server that is down reads the spool when it starts."""
+        request = encode_request("POST", self._path("events"), headers=self._headers())
+        exchange.connect(self.session.socket)
+        exchange.ask(request, time.monotonic() + limit_seconds)
+
+    def _ask(self, exchange: Exchange, request: bytes, deadline: float) -> Response:
+        try:
+            connect(exchange, self.session, deadline)
+            return exchange.ask(request, deadline)
+        finally:
+            exchange.close()
+
+    def _path(self, rest: str) -> str:
+        return f"/s/{_quote(self.session.id)}/{rest}"
+
+    def _headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.session.token}"}
+
+
+def _answer(response: Response) -> dict[str, object]:
+    try:
+        answer = loads(response.body)
+    except ValueError as error:
+        raise BadAnswer(f"the server's answer (status {response.status}) is not JSON") from error
+    if not isinstance(answer, dict):
+        raise BadAnswer("the server's answer is not a JSON object")
+    refusal = answer.get("error")
+    if response.status >= 400 and isinstance(refusal, dict) and isinstance(refusal.get("message"), str):
+        raise Refused(refusal["message"])
+    if response.status != 200:
+        raise BadAnswer(f"the server's answer has the status {response.status}")
+    return answer
+
+
+def _route(category: object, server: object, name: str) -> str:
+    if category not in _CATEGORIES or (category == "mcp") != isinstance(server, str):
+        raise BadAnswer(f"the server listed the tool {name} without saying where it is")
+    parts = [str(category), str(server), name] if category == "mcp" else [str(category), name]
+    return "/".join(["tools", *(_quote(part) for part in parts)])
+
+
+def _quote(part: str) -> str:
+    data = part.encode("utf-8", "replace")
+    return "".join(chr(byte) if byte in _PLAIN else f"%{byte:02X}" for byte in data)

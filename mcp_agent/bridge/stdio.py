@@ -1,0 +1,63 @@
+"""The two ends of stdio: lines from the client, lines to the client."""
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+
+from .jsonrpc import Message
+from .strict_json import dumps_line
+
+LONGEST_LINE = 64 * 1024 * 1024
+"""Bytes; a longer line is skipped, so that no client can fill the memory."""
+
+
+def read_lines(descriptor: int) -> Iterator[bytes | None]:
+    """Every line that is not blank until the end of input; None for one that was too long."""
+    try:
+        stream = open(descriptor, "rb", buffering=1 << 16, closefd=False)  # noqa: SIM115 - open as long as we live
+    except OSError:
+        return
+    while line := stream.readline(LONGEST_LINE):
+        if False and not line.endswith(b"\n"):
+            while line and not line.endswith(b"\n"):
+                line = stream.readline(LONGEST_LINE)
+            yield None
+        elif not line.isspace():
+            yield line
+
+
+class Output:
+    """Whole lines to the client, in order. A thread of its own writes, so a client that does not read blocks nobody."""
+
+    def __init__(self, descriptor: int, on_broken: Callable[[], None]) -> None:
+        self._descriptor, self._on_broken = descriptor, on_broken
+        self._lines: deque[bytes] = deque()
+        self._changed = threading.Condition()
+        threading.Thread(target=self._write_forever, name="stdout", daemon=True).start()
+
+    def send(self, message: Message) -> None:
+        line = dumps_line(message)
+        with self._changed:
+            self._lines.append(line)
+            self._changed.notify_all()
+
+    def drain(self, limit_seconds: float) -> None:
+        """Wait until everything is written, or the limit has passed."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._lines, limit_seconds)
+
+    def _write_forever(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: bool(self._lines))
+                rest = memoryview(self._lines[0])
+            try:
+                while rest:
+                    rest = rest[os.write(self._descriptor, rest) :]
+            except OSError:
+                self._on_broken()
+                return
+            with self._changed:
+                self._lines.popleft()
+                self._changed.notify_all()

@@ -1,0 +1,98 @@
+"""The calls of this server: which run, which have ended, and why.
+
+Kept in memory, newest last; an ended call is forgotten when many newer ones have ended.
+"""
+
+import time
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+import anyio
+
+ENDED_CALLS_KEPT = 1000
+
+
+class WhyEnded(StrEnum):
+    """Why the wait for a call ended; what happened to the work is another question."""
+
+    RESULT = "result"
+    TOOL_WAIT = "tool_wait"
+    SERVER_TOOL = "server_tool"
+    CANCEL = "cancel"
+
+
+class Happened(StrEnum):
+    """What happened to the work, as far as anybody knows."""
+
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    UNKNOWN = "unknown"
+    NOT_STARTED = "not_started"
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    """One call. Times are wall-clock epochs; the last three are None while the call is waited for."""
+
+    call_id: str
+    session_id: str
+    tool: str
+    arguments: Mapping[str, object]
+    started_at: float
+    turn_id: str | None = None
+    ended_at: float | None = None
+    why_ended: WhyEnded | None = None
+    happened: Happened | None = None
+
+
+@dataclass(slots=True)
+class _OpenCall:
+    record: CallRecord
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    closed: anyio.Event = field(default_factory=anyio.Event)
+
+
+@dataclass(slots=True)
+class CallLog:
+    """Every call is opened once and ended once."""
+
+    _open: dict[str, _OpenCall] = field(default_factory=dict)
+    _ended: dict[str, CallRecord] = field(default_factory=dict)
+
+    def all(self, session_id: str | None = None) -> list[CallRecord]:
+        """Ended calls, then running ones; of one session, or of all."""
+        records = [*self._ended.values(), *(call.record for call in self._open.values())]
+        return [record for record in records if session_id in {None, record.session_id}]
+
+    def knows(self, call_id: str) -> bool:
+        return call_id in self._open or call_id in self._ended
+
+    @contextmanager
+    def open(self, record: CallRecord) -> Generator[anyio.CancelScope]:
+        """The call's own scope, through which `cancel_session` reaches it. The body ends it with `end`."""
+        call = self._open[record.call_id] = _OpenCall(record)
+        try:
+            with call.scope as scope:
+                yield scope
+        finally:
+            if record.call_id in self._open:
+                self.end(record.call_id, why=WhyEnded.CANCEL, happened=Happened.CANCELLED)
+            call.closed.set()
+
+    def end(self, call_id: str, *, why: WhyEnded, happened: Happened) -> None:
+        call = self._open.pop(call_id)
+        self._ended[call_id] = replace(call.record, ended_at=time.time(), why_ended=why, happened=happened)
+        while len(self._ended) > ENDED_CALLS_KEPT:
+            self._ended.pop(next(iter(self._ended)))
+
+    async def cancel_session(self, session_id: str) -> int:
+        """Cancel the running calls of a session and wait until their work has cleaned up; how many there were."""
+        calls = [call for call in self._open.values() if call.record.session_id == session_id]
+        for call in calls:
+            call.scope.cancel()
+        for call in calls:
+            await call.closed.wait()
+        return len(calls)

@@ -1,0 +1,61 @@
+"""`mcp-agent serve` and `mcp-agent server`: the tool server in the foreground, and the one in the background."""
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from mcp_agent.cli.context import client, print_json
+from mcp_agent.cli.options import AsJson
+from mcp_agent.errors import ServerUnreachable
+
+server_app = typer.Typer(help="The tool server of this user.", no_args_is_help=True)
+
+
+def serve(
+    *, detach: Annotated[bool, typer.Option("--detach", help="Start it in the background and return.")] = False
+) -> None:
+    """Run the tool server. Commands start it by themselves when it is needed."""
+    if detach:
+        client().close()
+        return
+    os.execv(sys.executable, [sys.executable, "-m", "mcp_agent.server"])
+
+
+@server_app.command()
+def status(*, as_json: AsJson = False) -> None:
+    """Show the running server. Exit 1 when there is none."""
+    try:
+        with client(start=False) as server:
+            found = server.get("/server")
+    except ServerUnreachable:
+        if as_json:
+            print_json({"running": False})
+        else:
+            typer.echo("not running")
+        raise typer.Exit(1) from None
+    if as_json:
+        print_json({"running": True, **found})
+        return
+    typer.echo(f"running: pid {found['pid']}, version {found['version']}, {found['sessions']} live sessions,")
+    typer.echo(f"         {found['running_calls']} running calls, state in {found['home']}")
+
+
+@server_app.command()
+def stop(
+    *,
+    now: Annotated[bool, typer.Option("--now", help="End all sessions and calls first.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Stop the server. Sessions live on in tmux and are found again, unless --now ends them."""
+    try:
+        with client(start=False) as server:
+            done = server.post(f"/server/stop?now={'true' if now else 'false'}", waits=True)
+            server.wait_until_gone()
+    except ServerUnreachable:
+        done = {"stopped_sessions": 0, "was_running": False}
+    if as_json:
+        print_json(done)
+    else:
+        typer.echo("not running" if done.get("was_running") is False else "stopped")

@@ -1,0 +1,146 @@
+"""`mcp-agent session`: start, list, show, send, interrupt, stop."""
+
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, cast
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from mcp_agent.cli.context import client, print_json, start_body
+from mcp_agent.cli.options import (
+    AllowTool,
+    AsJson,
+    Directory,
+    Model,
+    ModelEndpoint,
+    ModelKeyVariable,
+    PermissionMode,
+    Provider,
+    Trust,
+)
+from mcp_agent.errors import ServerUnreachable, SessionBlocked, Unconfirmed
+from mcp_agent.server.client import Json
+
+session_app = typer.Typer(help="Provider CLIs in persistent tmux panes.", no_args_is_help=True)
+
+SessionId = Annotated[str, typer.Argument(metavar="SESSION")]
+
+
+@session_app.command()
+def start(
+    *,
+    provider: Provider,
+    directory: Directory = Path(),
+    allow_tool: AllowTool = None,
+    trust: Trust = False,
+    model: Model = None,
+    permission_mode: PermissionMode = None,
+    model_endpoint: ModelEndpoint = None,
+    model_key_variable: ModelKeyVariable = None,
+    as_json: AsJson = False,
+) -> None:
+    """Start a session and wait for its prompt; its id is printed."""
+    body = start_body(
+        provider=provider,
+        directory=directory,
+        allow_tools=allow_tool or [],
+        trust=trust,
+        model=model,
+        permission_mode=permission_mode,
+        model_endpoint=model_endpoint,
+        model_key_variable=model_key_variable,
+    )
+    with client() as server:
+        session = server.post("/sessions", body, waits=True)
+    if as_json:
+        print_json(session)
+    elif session["state"] != "blocked":
+        typer.echo(session["id"])
+    if session["state"] == "blocked":
+        raise SessionBlocked(str(session["id"]), str(session["detail"]), str(session["advice"]), "")
+
+
+@session_app.command("list")
+def list_sessions(*, as_json: AsJson = False) -> None:
+    """List the sessions of the running server."""
+    try:
+        with client(start=False) as server:
+            answer = server.get("/sessions")
+    except ServerUnreachable:
+        answer = {"sessions": []}
+    if as_json:
+        print_json(answer)
+        return
+    table = Table("session", "provider", "state", "age", "directory", box=box.SIMPLE_HEAD)
+    for session in cast("list[Json]", answer["sessions"]):
+        age = time.strftime("%H:%M:%S", time.gmtime(time.time() - cast("float", session["created_at"])))
+        table.add_row(
+            str(session["id"]), str(session["provider"]), _state(session), age, str(session["working_directory"])
+        )
+    Console().print(table)
+
+
+@session_app.command()
+def show(session: SessionId, *, as_json: AsJson = False) -> None:
+    """Show a session: its state, how to attach to it, and its screen."""
+    with client() as server:
+        found = server.get(f"/sessions/{session}")
+    if as_json:
+        print_json(found)
+        return
+    typer.echo(f"{found['id']}  {found['provider']} {found['provider_version'] or ''}  {_state(found)}")
+    typer.echo(f"directory: {found['working_directory']}")
+    if found["advice"]:
+        typer.echo(f"advice:    {found['advice']}")
+    typer.echo(f"attach:    {found['attach']}")
+    for line in cast("list[str]", found["screen"]):
+        typer.echo(f"  {line}".rstrip())
+
+
+@session_app.command()
+def send(
+    session: SessionId,
+    prompt: Annotated[str, typer.Argument(help="The prompt; - reads it from standard input.")],
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Send a prompt, and say what became of it."""
+    text = sys.stdin.read() if prompt == "-" else prompt
+    with client() as server:
+        sent = server.post(f"/sessions/{session}/send", {"text": text}, waits=True)
+    if as_json:
+        print_json(sent)
+    else:
+        typer.echo(f"{sent['outcome']} {sent['turn_id'] or ''}".rstrip())
+    if sent["turn_id"] is None:
+        raise Unconfirmed(session)
+
+
+@session_app.command()
+def interrupt(session: SessionId, *, as_json: AsJson = False) -> None:
+    """Interrupt the running turn and keep the session."""
+    with client() as server:
+        done = server.post(f"/sessions/{session}/interrupt", waits=True)
+    if as_json:
+        print_json(done)
+    else:
+        typer.echo("interrupted" if done["interrupted"] else "no turn was interrupted")
+
+
+@session_app.command()
+def stop(session: SessionId, *, as_json: AsJson = False) -> None:
+    """Stop a session: its tool calls, its CLI and all it started, its pane."""
+    with client() as server:
+        stopped = server.post(f"/sessions/{session}/stop", waits=True)
+    if as_json:
+        print_json(stopped)
+    else:
+        typer.echo(f"stopped; {stopped['cancelled_calls']} tool calls were cancelled")
+
+
+def _state(session: Json) -> str:
+    return f"{session['state']} ({session['detail']})" if session["detail"] else str(session["state"])

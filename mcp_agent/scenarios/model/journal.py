@@ -1,0 +1,26 @@
+"""What the scripted model was asked and what it said, in the order of the requests."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mcp_agent.scenarios.model.conversation import Conversation, Reply
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRequest:
+    """One request that was answered with a reply; refused requests are not among them."""
+
+    dialect: str
+    conversation: Conversation
+    reply: Reply
+    body: Mapping[str, object] = field(repr=False)
+
+
+@dataclass(slots=True)
+class Journal:
+    """The requests of one server, and the status that it refuses requests with when one is set."""
+
+    requests: list[RecordedRequest] = field(default_factory=list)
+    refusals: int = 0
+    """How many requests were refused, for whatever reason."""
+    refuse_with: int | None = None

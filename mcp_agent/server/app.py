@@ -1,0 +1,106 @@
+"""The HTTP application: routes by noun, and one shape for every error."""
+
+import logging
+import os
+from typing import Any
+
+from fastapi import APIRouter, Depends, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+
+from mcp_agent import __version__
+from mcp_agent.errors import AccessDenied, Internal, McpAgentError, UnknownSession, UsageError
+from mcp_agent.server import session_routes, tool_routes
+from mcp_agent.server.auth import RuntimeOf, owner
+from mcp_agent.server.connection import ClientGone
+from mcp_agent.server.runtime import Runtime
+from mcp_agent.server.views import call_view
+
+log = logging.getLogger(__name__)
+
+server_routes = APIRouter(dependencies=[Depends(owner)])
+
+Json = dict[str, object]
+
+_CLIENT_CLOSED_REQUEST = 499
+
+
+def create_app(runtime: Runtime) -> FastAPI:
+    app = FastAPI(title="mcp-agent", version=__version__, docs_url=None, redoc_url=None)
+    app.state.runtime = runtime
+    app.include_router(server_routes)
+    app.include_router(session_routes.router)
+    app.include_router(tool_routes.router)
+    app.add_exception_handler(McpAgentError, _known)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(ClientGone, _gone)
+    app.add_exception_handler(Exception, _unknown)
+    return app
+
+
+@server_routes.get("/server")
+async def show_server(runtime: RuntimeOf) -> Json:
+    return {
+        "pid": os.getpid(),
+        "version": __version__,
+        "home": str(runtime.state.root),
+        "socket": str(runtime.state.server_socket),
+        "sessions": sum(session.status.end is None for session in runtime.sessions.all()),
+        "running_calls": sum(call.ended_at is None for call in runtime.calls.all()),
+        "warnings": list(runtime.policy.warnings),
+    }
+
+
+@server_routes.post("/server/stop")
+async def stop_server(runtime: RuntimeOf, *, now: bool = False) -> Json:
+    """`now` ends all sessions and calls first; without it sessions live on in tmux and are found again."""
+    sessions = [session for session in runtime.sessions.all() if session.status.end is None]
+    if now:
+        await runtime.sessions.stop_all()
+    runtime.stop_requested.set()
+    return {"stopped_sessions": len(sessions) if now else 0}
+
+
+@server_routes.get("/calls")
+async def list_calls(runtime: RuntimeOf, session: str | None = None) -> Json:
+    return {"calls": [call_view(call) for call in runtime.calls.all(session)]}
+
+
+async def _known(_: Request, error: Exception) -> Response:
+    assert isinstance(error, McpAgentError)
+    return _error(_status(error), error)
+
+
+async def _invalid(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    problems = "; ".join(f"{'.'.join(map(str, item['loc'][1:]))}: {item['msg']}" for item in error.errors())
+    return _error(422, UsageError(f"the request is not valid: {problems}"))
+
+
+async def _gone(_request: Request, _error: Exception) -> Response:
+    return Response(status_code=_CLIENT_CLOSED_REQUEST)
+
+
+async def _unknown(request: Request, error: Exception) -> Response:
+    log.error("%s %s", request.method, request.url.path, exc_info=error)
+    return _error(500, Internal(request.app.state.runtime.state.log))
+
+
+def _status(error: McpAgentError) -> int:
+    match error:
+        case AccessDenied():
+            return 403
+        case UnknownSession():
+            return 404
+        case UsageError():
+            return 400
+        case _:
+            return 409
+
+
+def _error(status: int, error: McpAgentError) -> JSONResponse:
+    fields: dict[str, Any] = {
+        name: value for name, value in vars(error).items() if isinstance(value, str | int | float | list | tuple)
+    }
+    told = {**fields, "kind": error.kind, "message": str(error), "exit_code": error.exit_code}
+    return JSONResponse({"error": told}, status_code=status)

@@ -1,0 +1,44 @@
+"""Who may ask for what: the owner's token for the owner's routes, a session's token for that session's."""
+
+import hmac
+from typing import Annotated
+
+from fastapi import Depends, Header, Request
+
+from mcp_agent.errors import AccessDenied
+from mcp_agent.server.runtime import Runtime
+from mcp_agent.sessions.live import LiveSession
+from mcp_agent.sessions.signals import SessionState
+
+
+def runtime_of(request: Request) -> Runtime:
+    runtime = request.app.state.runtime
+    assert isinstance(runtime, Runtime)
+    return runtime
+
+
+RuntimeOf = Annotated[Runtime, Depends(runtime_of)]
+Authorization = Annotated[str, Header()]
+
+
+def owner(runtime: RuntimeOf, authorization: Authorization = "") -> None:
+    if not _matches(authorization, runtime.owner_token):
+        raise AccessDenied
+
+
+def session_of_token(session: str, runtime: RuntimeOf, authorization: Authorization = "") -> LiveSession:
+    """The session in the path, if the token is its own and it was not stopped."""
+    known = next((live for live in runtime.sessions.all() if live.id == session), None)
+    token = known.token if known is not None and known.state is not SessionState.STOPPED else ""
+    if not _matches(authorization, token) or known is None:
+        raise AccessDenied
+    return known
+
+
+SessionOfToken = Annotated[LiveSession, Depends(session_of_token)]
+
+
+def _matches(authorization: str, token: str) -> bool:
+    scheme, _, shown = authorization.partition(" ")
+    same = hmac.compare_digest(shown.encode(), token.encode())
+    return same and bool(token) and scheme.lower() == "bearer"

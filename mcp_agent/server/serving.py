@@ -1,0 +1,139 @@
+"""The life of one server: lock, socket, record, requests, and everything put away at the end."""
+
+import fcntl
+import json
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
+
+import anyio
+import uvicorn
+
+from mcp_agent import __version__
+from mcp_agent.config import load_config
+from mcp_agent.errors import McpAgentError, ServerAlreadyRunning
+from mcp_agent.processes import identify
+from mcp_agent.server.app import create_app
+from mcp_agent.server.runtime import Runtime
+from mcp_agent.server.starting import ALREADY_RUNNING_EXIT, READY_FD_VARIABLE
+from mcp_agent.state import StateDirectory, write_private
+
+log = logging.getLogger(__name__)
+
+SHUTDOWN_SECONDS = 5
+"""How long open requests may take to end once the server was told to stop."""
+
+
+def main(environ: Mapping[str, str]) -> int:
+    """Serve until told to stop; the exit status."""
+    state = StateDirectory.from_environment(environ)
+    try:
+        with _one_server(state), _listening(state) as listener:
+            logging.basicConfig(
+                filename=state.log, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+            )
+            state.log.chmod(0o600)
+            anyio.run(_serve, state, listener, environ)
+    except ServerAlreadyRunning as error:
+        print(error, file=sys.stderr)  # noqa: T201 - the starter's log, or a person's terminal
+        return ALREADY_RUNNING_EXIT
+    except McpAgentError as error:
+        print(error, file=sys.stderr)  # noqa: T201 - the same
+        return error.exit_code
+    return 0
+
+
+async def _serve(state: StateDirectory, listener: socket.socket, environ: Mapping[str, str]) -> None:
+    async with Runtime.open(state, load_config(), environ=environ) as runtime:
+        server = _Server(
+            uvicorn.Config(
+                create_app(runtime),
+                http="h11",
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+            )
+        )
+        async with anyio.create_task_group() as group:
+            group.start_soon(_stop_on_signal, runtime)
+            group.start_soon(_stop_on_request, runtime, server)
+            _say_ready(state, environ)
+            log.info("version %s listens on %s", __version__, state.server_socket)
+            await server.serve(sockets=[listener])
+            group.cancel_scope.cancel()
+    log.info("stopped")
+
+
+class _Server(uvicorn.Server):
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """Signals are ours: uvicorn would raise them again before our own clean-up has run."""
+        yield
+
+
+async def _stop_on_signal(runtime: Runtime) -> None:
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
+        async for number in signals:
+            log.info("stopping on %s", number.name)
+            runtime.stop_requested.set()
+
+
+async def _stop_on_request(runtime: Runtime, server: uvicorn.Server) -> None:
+    await runtime.stop_requested.wait()
+    server.should_exit = True
+
+
+@contextmanager
+def _one_server(state: StateDirectory) -> Generator[None]:
+    """Hold the directory's lock for as long as this process lives."""
+    state.create()
+    descriptor = os.open(state.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise ServerAlreadyRunning(state.root) from None
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _listening(state: StateDirectory) -> Generator[socket.socket]:
+    """A listening socket, 0600. A stale one is replaced: whoever holds the lock is the only server."""
+    path = state.server_socket
+    path.unlink(missing_ok=True)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    mask = os.umask(0o177)
+    try:
+        listener.bind(str(path))
+    finally:
+        os.umask(mask)
+    listener.listen(128)
+    try:
+        yield listener
+    finally:
+        listener.close()
+        for left in (path, state.server_record):
+            with suppress(OSError):
+                left.unlink()
+        state.remove_sockets_directory_if_empty()
+
+
+def _say_ready(state: StateDirectory, environ: Mapping[str, str]) -> None:
+    me = identify(os.getpid())
+    facts = me.to_json() if me else {"pid": os.getpid()}
+    write_private(
+        state.server_record, json.dumps({**facts, "version": __version__, "socket": str(state.server_socket)})
+    )
+    descriptor = environ.get(READY_FD_VARIABLE, "")
+    if descriptor.isdecimal():
+        with suppress(OSError):
+            os.write(int(descriptor), b"1")
+            os.close(int(descriptor))

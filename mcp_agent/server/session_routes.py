@@ -1,0 +1,156 @@
+"""The owner's routes about sessions."""
+
+import shlex
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated
+
+import anyio
+from fastapi import APIRouter, Depends, Request
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+from mcp_agent.adapter import ModelEndpoint
+from mcp_agent.errors import UsageError
+from mcp_agent.processes import ProcessIdentity
+from mcp_agent.server.auth import RuntimeOf, owner
+from mcp_agent.server.connection import while_connected
+from mcp_agent.server.runtime import Runtime
+from mcp_agent.server.views import call_view, session_view, turn_view
+from mcp_agent.sessions.live import LiveSession
+from mcp_agent.sessions.record import SessionOptions
+
+router = APIRouter(dependencies=[Depends(owner)])
+
+Json = dict[str, object]
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Endpoint(_Body):
+    base_url: str
+    api_key: SecretStr
+
+
+class StartSession(_Body):
+    """What `POST /sessions` takes; see `SessionOptions`."""
+
+    provider: str
+    working_directory: Path
+    environment: dict[str, str] = Field(default_factory=dict, repr=False)
+    home: Path | None = None
+    allow_tools: frozenset[str] = frozenset()
+    provider_shell: bool = True
+    trust: bool = False
+    permission_mode: str | None = None
+    model: str | None = None
+    endpoint: Endpoint | None = None
+    tied_to: dict[str, object] | None = None
+
+
+class SendPrompt(_Body):
+    text: str
+
+
+@router.post("/sessions")
+async def start_session(request: Request, body: StartSession, runtime: RuntimeOf) -> Json:
+    """Answers when the session shows its prompt, or is blocked. Closing the connection takes the start back."""
+    options = _options(body, runtime)
+    session = await while_connected(request, lambda: runtime.sessions.start(options))
+    return session_view(session)
+
+
+@router.get("/sessions")
+async def list_sessions(runtime: RuntimeOf) -> Json:
+    return {"sessions": [session_view(session) for session in runtime.sessions.all()]}
+
+
+@router.get("/sessions/{session_id}")
+async def show_session(session_id: str, runtime: RuntimeOf) -> Json:
+    session = runtime.sessions.get(session_id)
+    return {
+        **session_view(session),
+        "attach": _attach_command(session, runtime),
+        "screen": list(session.screen.lines),
+        "turns": [turn_view(turn) for turn in session.turns.all],
+        "calls": [call_view(call) for call in runtime.calls.all(session_id)],
+    }
+
+
+@router.post("/sessions/{session_id}/send")
+async def send_prompt(session_id: str, body: SendPrompt, runtime: RuntimeOf) -> Json:
+    """A transaction: it goes on when the client leaves, so that no half-placed prompt stays behind."""
+    with anyio.CancelScope(shield=True):
+        sent = await runtime.sessions.send(session_id, body.text)
+    return {"outcome": sent.outcome, "turn_id": sent.turn_id}
+
+
+@router.get("/sessions/{session_id}/turns/{turn_id}")
+async def wait_for_turn(
+    request: Request, session_id: str, turn_id: str, runtime: RuntimeOf, wait_seconds: Annotated[float, Field(ge=0)] = 0
+) -> Json:
+    """The turn as it is now, or once it is over, or once the session is: whichever comes first within the wait."""
+    session = runtime.sessions.get(session_id)
+    if session.turns.get(turn_id) is None:
+        raise UsageError(f"session {session_id} has no turn {turn_id}")
+    limit = timedelta(seconds=wait_seconds)
+    await while_connected(request, lambda: session.wait_until(lambda: _is_over(session, turn_id), limit=limit))
+    turn = session.turns.get(turn_id)
+    assert turn is not None
+    return {**turn_view(turn), "session_state": session.state, "session_detail": session.status.detail}
+
+
+@router.post("/sessions/{session_id}/interrupt")
+async def interrupt_session(session_id: str, runtime: RuntimeOf) -> Json:
+    return {"interrupted": await runtime.sessions.interrupt(session_id)}
+
+
+@router.post("/sessions/{session_id}/stop")
+async def stop_session(session_id: str, runtime: RuntimeOf) -> Json:
+    """Answers when nothing of the session is left."""
+    cancelled = await runtime.sessions.stop(session_id)
+    return {"cancelled_calls": cancelled, "state": runtime.sessions.get(session_id).state}
+
+
+def _attach_command(session: LiveSession, runtime: Runtime) -> str | None:
+    """What a person types to see the CLI itself; None when its pane is gone."""
+    if session.status.end is not None:
+        return None
+    return f"tmux -u -S {shlex.quote(str(runtime.state.tmux_socket))} attach -t '{session.pane.tmux_session_id}'"
+
+
+def _is_over(session: LiveSession, turn_id: str) -> bool:
+    turn = session.turns.get(turn_id)
+    return session.status.end is not None or turn is None or turn.ended is not None
+
+
+def _options(body: StartSession, runtime: Runtime) -> SessionOptions:
+    configured = runtime.config.sessions
+    working_directory = body.working_directory
+    trusted = body.trust or working_directory in configured.trusted_directories
+    return SessionOptions(
+        provider=body.provider,
+        working_directory=working_directory,
+        environment=body.environment,
+        home=body.home,
+        allow_tools=body.allow_tools | frozenset(configured.allow_tools),
+        provider_shell=body.provider_shell,
+        trust=trusted,
+        permission_mode=body.permission_mode,
+        model=body.model,
+        endpoint=_endpoint(body.endpoint),
+        tied_to=_identity(body.tied_to),
+    )
+
+
+def _endpoint(endpoint: Endpoint | None) -> ModelEndpoint | None:
+    return ModelEndpoint(endpoint.base_url, endpoint.api_key.get_secret_value()) if endpoint else None
+
+
+def _identity(record: Mapping[str, object] | None) -> ProcessIdentity | None:
+    try:
+        return ProcessIdentity.from_json(record) if record else None
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"tied_to is no process identity: {error}") from error

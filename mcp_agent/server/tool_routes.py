@@ -1,0 +1,98 @@
+"""The routes that a session's bridge uses, all under the session's own token."""
+
+import json
+from typing import cast
+
+from fastapi import APIRouter, Request, Response
+
+from mcp_agent.errors import BadRequest
+from mcp_agent.server.auth import RuntimeOf, SessionOfToken
+from mcp_agent.server.connection import read_body, while_connected
+from mcp_agent.sessions.live import LiveSession
+from mcp_agent.timeouts import ToolClass
+from mcp_agent.tools import dispatch
+from mcp_agent.tools.dispatch import Caller
+from mcp_agent.tools.tool import Category
+
+router = APIRouter(prefix="/s/{session}")
+
+Json = dict[str, object]
+
+
+@router.get("/tools")
+async def list_tools(live: SessionOfToken, runtime: RuntimeOf) -> Json:
+    """The session's tools. The first request says that its bridge is up."""
+    live.bridge_is_up()
+    return {
+        "tools": [
+            {
+                "name": tool.name,
+                "description": tool.description,
+                "inputSchema": tool.input_schema,
+                "annotations": tool.annotations,
+                "category": tool.category,
+                "server": None,
+                "long_running": runtime.dispatcher.class_of(tool) is ToolClass.LONG_RUNNING,
+            }
+            for tool in runtime.dispatcher.tools.values()
+        ]
+    }
+
+
+@router.post("/tools/virtual/{tool}")
+async def call_virtual(request: Request, tool: str, live: SessionOfToken, runtime: RuntimeOf) -> Json:
+    return await _call(request, tool, category="virtual", live=live, runtime=runtime)
+
+
+@router.post("/tools/custom/{tool}")
+async def call_custom(request: Request, tool: str, live: SessionOfToken, runtime: RuntimeOf) -> Json:
+    return await _call(request, tool, category="custom", live=live, runtime=runtime)
+
+
+@router.post("/tools/mcp/{server}/{tool}")
+async def call_mcp(request: Request, server: str, tool: str, live: SessionOfToken, runtime: RuntimeOf) -> Json:
+    return await _call(request, f"{server}/{tool}", category="mcp", live=live, runtime=runtime)
+
+
+@router.post("/events", status_code=204)
+async def event_spooled(live: SessionOfToken) -> Response:
+    """A hook has spooled an event: look at it now."""
+    live.take_events()
+    return Response(status_code=204)
+
+
+async def _call(request: Request, tool: str, *, category: Category, live: LiveSession, runtime: RuntimeOf) -> Json:
+    """One tool call. Its work is cancelled when the connection closes."""
+    wanted = dispatch.Request(_call_id(request), category, tool, _arguments(await read_body(request)))
+    caller = _caller(live, runtime)
+    result = await while_connected(request, lambda: runtime.dispatcher.call(caller, wanted))
+    return {"call_id": wanted.call_id, "text": result.text, "structured": result.structured}
+
+
+def _caller(live: LiveSession, runtime: RuntimeOf) -> Caller:
+    turn = live.turns.current
+    return Caller(
+        session_id=live.id,
+        working_directory=live.record.working_directory,
+        environment=live.record.shell_environment,
+        client_ceiling=live.adapter.client_ceiling,
+        cli_has_limit=live.adapter.mcp_timeout(runtime.policy.mcp_call) is not None,
+        turn_id=turn.id if turn else None,
+    )
+
+
+def _call_id(request: Request) -> str:
+    call_id = request.headers.get("x-call-id", "")
+    if not (call_id.isascii() and call_id.replace("_", "").isalnum() and len(call_id) <= 64):
+        raise BadRequest("the header X-Call-Id is missing or is no call id")
+    return call_id
+
+
+def _arguments(body: bytes) -> dict[str, object]:
+    try:
+        arguments = json.loads(body or b"{}")
+    except (ValueError, RecursionError) as error:
+        raise BadRequest(f"the body is no JSON: {error}") from error
+    if not isinstance(arguments, dict):
+        raise BadRequest("the body must be the arguments object of the tool")
+    return cast("dict[str, object]", arguments)

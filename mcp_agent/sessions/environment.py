@@ -1,0 +1,59 @@
+"""Which variables of the caller a provider's CLI may see, and which of them its shell commands may.
+
+An allow-list: what is not named here, or by the adapter, stays out.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+COMMON = frozenset(
+    {
+        "COLORTERM",
+        "HOME",
+        "LANG",
+        "LANGUAGE",
+        "LOGNAME",
+        "PATH",
+        "SHELL",
+        "TMPDIR",
+        "TZ",
+        "USER",
+        "ALL_PROXY",
+        "HTTPS_PROXY",
+        "HTTP_PROXY",
+        "NO_PROXY",
+        "all_proxy",
+        "https_proxy",
+        "http_proxy",
+        "no_proxy",
+        "CURL_CA_BUNDLE",
+        "NODE_EXTRA_CA_CERTS",
+        "REQUESTS_CA_BUNDLE",
+        "SSL_CERT_DIR",
+        "SSL_CERT_FILE",
+        "XDG_CACHE_HOME",
+        "XDG_CONFIG_HOME",
+        "XDG_DATA_HOME",
+        "XDG_RUNTIME_DIR",
+        "XDG_STATE_HOME",
+    }
+)
+
+_OF_THE_USERS_HOME = frozenset(name for name in COMMON if name.startswith("XDG_")) | {"TMPDIR"}
+
+SESSION_MARK = "MCP_AGENT_SESSION"
+"""Set in the CLI and inherited by all it starts, so that the whole tree is found when the session ends."""
+
+
+def shared(caller: Mapping[str, str], *, home: Path | None) -> dict[str, str]:
+    """What both the CLI and its shell commands see. A home of its own replaces the user's and what points there."""
+    kept = {name: value for name, value in caller.items() if name in COMMON or name.startswith("LC_")}
+    if home is not None:
+        kept = {name: value for name, value in kept.items() if name not in _OF_THE_USERS_HOME}
+        kept["HOME"] = str(home)
+    return kept
+
+
+def named_by_adapter(caller: Mapping[str, str], names: Sequence[str], *, without: Sequence[str] = ()) -> dict[str, str]:
+    """What only the CLI sees, credentials among it; `without` leaves out the ones that an endpoint replaces."""
+    return {name: caller[name] for name in names if name in caller and name not in without}

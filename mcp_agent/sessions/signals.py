@@ -1,0 +1,149 @@
+"""The one reducer that decides a session's state from typed signals.
+
+A turn starts with an accepted prompt and ends with the provider's own word for it. Silence, and a screen that looks
+idle, never complete one.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+
+from mcp_agent.adapter import (
+    Blocked,
+    Busy,
+    Dialog,
+    LimitedBy,
+    PromptAccepted,
+    Ready,
+    SessionIdentified,
+    Signal,
+    TurnEnded,
+    Waiting,
+)
+
+
+class SessionState(StrEnum):
+    STARTING = "starting"
+    BLOCKED = "blocked"
+    READY = "ready"
+    BUSY = "busy"
+    WAITING = "waiting"
+    LIMITED = "limited"
+    LOST = "lost"
+    EXITED = "exited"
+    STOPPED = "stopped"
+
+
+ENDED = frozenset({SessionState.LOST, SessionState.EXITED, SessionState.STOPPED})
+"""States that a session never leaves by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class BridgeUp:
+    """The session's bridge asked for its tools: the CLI's MCP client is connected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exited:
+    """The CLI ended by itself. One of the two is None."""
+
+    status: int | None
+    signal: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Vanished:
+    """The pane, or the tmux server, is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """Somebody told the session to stop."""
+
+
+SessionSignal = Signal | BridgeUp | Exited | Vanished | Stopped
+_ScreenReading = Ready | Busy | Waiting | Blocked
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """All that the state follows from."""
+
+    bridge_up: bool = False
+    turn_running: bool = False
+    reading: _ScreenReading | None = None
+    limited: LimitedBy | None = None
+    end: Exited | Vanished | Stopped | None = None
+
+    @property
+    def state(self) -> SessionState:
+        if self.end is not None:
+            return _END_STATES[type(self.end)]
+        if isinstance(self.reading, Waiting) or (self.turn_running and isinstance(self.reading, Blocked)):
+            return SessionState.WAITING
+        if isinstance(self.reading, Blocked):
+            return SessionState.BLOCKED
+        if self.turn_running:
+            return SessionState.BUSY
+        return self._idle_state()
+
+    def _idle_state(self) -> SessionState:
+        """Ready needs both: a prompt on the screen, and the bridge connected."""
+        if self.reading is None or not self.bridge_up:
+            return SessionState.STARTING
+        if isinstance(self.reading, Busy):
+            return SessionState.BUSY
+        return SessionState.LIMITED if self.limited else SessionState.READY
+
+    @property
+    def dialog(self) -> Dialog | None:
+        return self.reading.dialog if isinstance(self.reading, Blocked) else None
+
+    @property
+    def detail(self) -> str | None:
+        """What the state's parenthesis holds; None when it has none."""
+        match self.state, self.end:
+            case SessionState.EXITED, Exited(status=None, signal=signal):
+                return f"signal {signal}"
+            case SessionState.EXITED, Exited(status=status):
+                return f"status {status}"
+            case SessionState.BLOCKED, _:
+                return self.dialog.name if self.dialog else None
+            case SessionState.WAITING, _:
+                return self.reading.reason if isinstance(self.reading, Waiting) else "question"
+            case SessionState.LIMITED, _:
+                return self.limited.kind if self.limited else None
+            case _:
+                return None
+
+    @property
+    def resets_at(self) -> datetime | None:
+        return self.limited.resets_at if self.limited else None
+
+
+_END_STATES: dict[type[Exited | Vanished | Stopped], SessionState] = {
+    Exited: SessionState.EXITED,
+    Vanished: SessionState.LOST,
+    Stopped: SessionState.STOPPED,
+}
+
+
+def reduce(status: Status, signal: SessionSignal) -> Status:
+    """The status after one more signal. An end is final, but for a stop: people may stop what is already gone."""
+    if status.end is not None and not isinstance(signal, Stopped):
+        return status
+    match signal:
+        case Stopped() | Exited() | Vanished():
+            return replace(status, end=signal, turn_running=False)
+        case BridgeUp():
+            return replace(status, bridge_up=True)
+        case PromptAccepted():
+            return replace(status, turn_running=True, limited=None)
+        case TurnEnded():
+            return replace(status, turn_running=False)
+        case LimitedBy():
+            return replace(status, limited=signal)
+        case SessionIdentified():
+            return status
+        case Ready() | Busy() | Waiting() | Blocked():
+            return replace(status, reading=signal)

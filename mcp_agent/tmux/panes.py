@@ -1,0 +1,212 @@
+"""Panes of a private tmux server."""
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
+from pathlib import Path
+from secrets import token_hex
+from typing import Self
+
+import anyio
+import anyio.abc
+from anyio.streams.memory import MemoryObjectReceiveStream
+
+from mcp_agent.errors import BadWorkingDirectory, PaneDead, PaneGone, TmuxCommandFailed, TmuxError, TmuxUnavailable
+from mcp_agent.tmux import commands
+from mcp_agent.tmux.deaths import wait_for_exit
+from mcp_agent.tmux.groups import single_error
+from mcp_agent.tmux.link import Link
+from mcp_agent.tmux.process import PATIENCE, Tmux
+from mcp_agent.tmux.protocol import Event, Notification, Output
+from mcp_agent.tmux.screen import read_screen
+from mcp_agent.tmux.server import ensure_server, kill_server
+from mcp_agent.tmux.terminal import (
+    DEFAULT_SIZE,
+    Capture,
+    Died,
+    Lost,
+    PaneEvent,
+    PaneInfo,
+    PaneRef,
+    check_launch,
+    check_text,
+)
+from mcp_agent.tmux.watching import Watchers
+
+
+class TmuxTerminal:
+    """`Terminal` on a private tmux server: one session per pane, each window linked into a hub that we listen to."""
+
+    def __init__(self, tmux: Tmux, tasks: anyio.abc.TaskGroup) -> None:
+        self._tmux, self._tasks = tmux, tasks
+        self._watchers = Watchers()
+        self._link = Link(
+            tmux,
+            on_event=self._take,
+            on_attach=self._watchers.wrote_all,
+            on_server_gone=self._watchers.lose_all,
+        )
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, socket: Path, *, patience: timedelta = PATIENCE) -> AsyncGenerator[Self]:
+        """Start the server of this socket, or adopt the one that lives. Leaving only detaches: panes live on.
+
+        The socket's directory must exist; `patience` bounds each answer. Raises `TmuxMissing` or `TmuxUnavailable`.
+        """
+        tmux = Tmux.at(socket, patience=patience)
+        await ensure_server(tmux)
+        with single_error():
+            async with anyio.create_task_group() as tasks:
+                terminal = cls(tmux, tasks)
+                tasks.start_soon(terminal._link.run)
+                try:
+                    await terminal._link.connection()
+                    yield terminal
+                finally:
+                    tasks.cancel_scope.cancel()
+
+    async def shutdown(self) -> None:
+        """Kill the server of our socket, with every pane, and remove the socket. Watchers are told `Lost`."""
+        await kill_server(self._tmux)
+
+    async def spawn(
+        self,
+        *,
+        name: str,
+        argv: Sequence[str],
+        cwd: Path,
+        environment: Mapping[str, str],
+        tags: Mapping[str, str],
+        size: tuple[int, int] = DEFAULT_SIZE,
+    ) -> PaneRef:
+        """As `Terminal.spawn`. Raises `BadWorkingDirectory`, and `ValueError` for what tmux cannot hold."""
+        check_launch(argv, tags)
+        if not cwd.is_dir():
+            raise BadWorkingDirectory(cwd, "is not a directory")
+        unique = commands.session_name(name)
+        sequence = commands.spawn(unique, argv=argv, cwd=cwd, environment=environment, tags=tags, size=size)
+        connection = await self._link.revive()
+        try:
+            printed = await connection.sequence(sequence)
+        except TmuxCommandFailed:
+            with anyio.CancelScope(shield=True), suppress(TmuxCommandFailed, TmuxUnavailable):
+                await connection.command("kill-window", "-t", f"={unique}:")
+            raise
+        return commands.read_ref(printed[0][0])
+
+    async def capture(self, pane: PaneRef) -> Capture:
+        printed, title = await self._guarded(pane, commands.capture(pane), alive=False)
+        lines, dim_lines = read_screen(printed)
+        return Capture(lines, dim_lines, "\n".join(title))
+
+    async def paste(self, pane: PaneRef, text: str) -> None:
+        check_text(text)
+        buffer = f"mcp-{token_hex(8)}"
+        try:
+            await self._tmux.run("-N", "load-buffer", "-b", buffer, "-", stdin=text.encode())
+            await self._guarded(pane, commands.paste(pane, buffer), alive=True)
+        except BaseException:
+            await self._forget_buffer(buffer)
+            raise
+
+    async def press(self, pane: PaneRef, *keys: str) -> None:
+        await self._guarded(pane, commands.press(pane, keys), alive=True)
+
+    async def panes(self) -> list[PaneInfo]:
+        return await self._list()
+
+    async def exit_of(self, pane: PaneRef) -> PaneInfo | None:
+        return next((found for found in await self._list(pane) if found.pane == pane), None)
+
+    async def close(self, pane: PaneRef) -> None:
+        with suppress(PaneGone):
+            await self._guarded(pane, [["kill-window", "-t", pane.window_id]], alive=False)
+        self._watchers.end(pane, Lost())
+
+    @asynccontextmanager
+    async def watch(self, pane: PaneRef) -> AsyncGenerator[MemoryObjectReceiveStream[PaneEvent]]:
+        async with self._watchers.watch(pane) as events:
+            following = anyio.CancelScope()
+            self._tasks.start_soon(self._follow, pane, following)
+            try:
+                yield events
+            finally:
+                following.cancel()
+
+    async def _guarded(self, pane: PaneRef, sequence: Sequence[commands.Command], *, alive: bool) -> list[list[str]]:
+        connection = await self._link.connection()
+        if connection is None:
+            raise PaneGone(pane.pane_id)
+        _, first, *printed = await connection.sequence([commands.guarded(pane, sequence, alive=alive)])
+        if first == [commands.HERE]:
+            return printed
+        if commands.is_dead(pane, first):
+            raise PaneDead(pane.pane_id)
+        raise PaneGone(pane.pane_id)
+
+    async def _list(self, pane: PaneRef | None = None) -> list[PaneInfo]:
+        connection = await self._link.connection()
+        if connection is None:
+            return []
+        found = commands.read_panes(await connection.command(*commands.list_panes(pane)))
+        for attempt in range(6):
+            if not any(map(_lacks_status, found)):
+                break
+            self._link.remind_of_children()
+            await anyio.sleep(0.002 * 2**attempt)
+            found = commands.read_panes(await connection.command(*commands.list_panes(pane)))
+        return found
+
+    async def _forget_buffer(self, buffer: str) -> None:
+        """Leave no text behind in a server that still answers."""
+        with anyio.move_on_after(1, shield=True), suppress(TmuxCommandFailed, TmuxUnavailable):
+            if connection := await self._link.connection():
+                await connection.command("delete-buffer", "-b", buffer)
+
+    async def _follow(self, pane: PaneRef, scope: anyio.CancelScope) -> None:
+        """Tell the watchers of a pane how it ended, as soon as tmux knows."""
+        with scope:
+            if await self._tell_end(pane):
+                return
+            await wait_for_exit(pane.pid)
+            while not await self._settle(pane):
+                pass
+
+    async def _settle(self, pane: PaneRef) -> bool:
+        """Whether the end of a pane could be told; tmux knows it, and the status after that, a moment later."""
+        for attempt in range(9):
+            if await self._tell_end(pane):
+                return True
+            await anyio.sleep(0.005 * 2**attempt)
+        return await self._tell_end(pane, known_status=False)
+
+    async def _tell_end(self, pane: PaneRef, *, known_status: bool = True) -> bool:
+        try:
+            found = await self.exit_of(pane)
+        except TmuxError:
+            return False
+        if found is None:
+            self._watchers.end(pane, Lost())
+            return True
+        if not found.dead or (known_status and _lacks_status(found)):
+            return False
+        self._watchers.end(pane, Died(found.exit_status, found.exit_signal))
+        return True
+
+    def _take(self, event: Event) -> None:
+        match event:
+            case Output(pane_id):
+                self._watchers.wrote(pane_id)
+            case Notification("window-close" | "unlinked-window-close", (window_id, *_)):
+                self._look_after(self._watchers.watched(window_id))
+            case Notification("subscription-changed", (commands.DEATHS, *_, pane_id, ":", "1")):
+                self._look_after({pane for pane in self._watchers.watched() if pane.pane_id == pane_id})
+
+    def _look_after(self, panes: set[PaneRef]) -> None:
+        for pane in panes:
+            self._tasks.start_soon(self._settle, pane)
+
+
+def _lacks_status(pane: PaneInfo) -> bool:
+    return pane.dead and pane.exit_status is None and pane.exit_signal is None

@@ -1,0 +1,140 @@
+"""What a session needs of a terminal, and the facts it is told.
+
+Two implementations pass one contract test: `server.TmuxTerminal` (real panes) and `memory.MemoryTerminal` (a double
+for virtual time).
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from anyio.streams.memory import MemoryObjectReceiveStream
+
+DEFAULT_SIZE = (120, 36)
+"""Columns and rows of a pane; fixed, whoever attaches."""
+
+
+@dataclass(frozen=True, slots=True)
+class PaneRef:
+    """One pane, by ids that tmux never gives to another one while its server lives."""
+
+    pane_id: str
+    window_id: str
+    tmux_session_id: str
+    pid: int
+    """The program itself; no shell stands in between."""
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """The visible region of a pane. Lines are joined over wraps and right-stripped."""
+
+    lines: tuple[str, ...]
+    dim_lines: tuple[str, ...]
+    """The same lines with only their dim characters (SGR 2) kept, spaces in place of the rest, right-stripped."""
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class PaneInfo:
+    """What is known of a pane that exists. Status and signal are None while it lives."""
+
+    pane: PaneRef
+    tags: Mapping[str, str]
+    dead: bool
+    exit_status: int | None
+    exit_signal: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Wrote:
+    """The program wrote something, or may have: capture again. Events that were not read yet are merged into one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Died:
+    """The program ended; the pane stays with its last screen. Last event of a watch."""
+
+    exit_status: int | None
+    exit_signal: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The pane is gone, or its whole tmux server is. Last event of a watch."""
+
+
+_TAG = re.compile(r"[A-Za-z0-9_]+")
+
+
+def check_launch(argv: Sequence[str], tags: Mapping[str, str]) -> None:
+    """Raise `ValueError` for a launch that no terminal takes."""
+    if not argv:
+        raise ValueError("a pane needs a program")
+    if not tags or not all(map(_TAG.fullmatch, tags)):
+        raise ValueError("a pane needs tags, with keys of letters, digits and _")
+
+
+def check_text(text: str) -> None:
+    """Raise `ValueError` for a text that cannot be pasted."""
+    if not text:
+        raise ValueError("there is no text to paste")
+
+
+PaneEvent = Wrote | Died | Lost
+
+
+class Terminal(Protocol):
+    """Panes that run programs. A call that fails or is slow raises `TmuxUnavailable`: that is never absence."""
+
+    async def spawn(
+        self,
+        *,
+        name: str,
+        argv: Sequence[str],
+        cwd: Path,
+        environment: Mapping[str, str],
+        tags: Mapping[str, str],
+        size: tuple[int, int] = DEFAULT_SIZE,
+    ) -> PaneRef:
+        """Run a program in a new pane. It sees `environment` over the server's own minimal one.
+
+        `name` is for people and made unique; nothing is ever found by it. There must be tags; their keys are letters,
+        digits and `_`. A program that cannot be run is a pane that dies with status 126 or 127, with a word on screen.
+        """
+        ...
+
+    async def capture(self, pane: PaneRef) -> Capture:
+        """The screen as it is now, of a dead pane too. Raises `PaneGone`."""
+        ...
+
+    async def paste(self, pane: PaneRef, text: str) -> None:
+        """Place the text as one bracketed paste, byte for byte. Raises `PaneDead` or `PaneGone`, with nothing sent.
+
+        Control bytes go through as they are, `ESC[201~` too: what would end the paste early is the caller's to refuse.
+        Raises `ValueError` for no text at all.
+        """
+        ...
+
+    async def press(self, pane: PaneRef, *keys: str) -> None:
+        """Press keys by their tmux names, such as `Enter`, `Escape`, `C-u`. Raises `PaneDead` or `PaneGone`."""
+        ...
+
+    async def panes(self) -> list[PaneInfo]:
+        """Every pane that carries tags of ours, dead ones included."""
+        ...
+
+    async def exit_of(self, pane: PaneRef) -> PaneInfo | None:
+        """What became of a pane; None when it is gone."""
+        ...
+
+    async def close(self, pane: PaneRef) -> None:
+        """End the pane and hang up its program. A pane that is gone is fine."""
+        ...
+
+    def watch(self, pane: PaneRef) -> AbstractAsyncContextManager[MemoryObjectReceiveStream[PaneEvent]]:
+        """Events of a pane from now on; an end that already happened is told at once."""
+        ...

@@ -1,0 +1,85 @@
+"""What a tool is: a name, what it takes, how long it is waited for, and the work itself."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeVar
+
+Category = Literal["virtual", "custom", "mcp"]
+"""`virtual`: our own; `custom`: the user's; `mcp`: of a downstream MCP server."""
+
+ArgumentsT = TypeVar("ArgumentsT")
+
+
+@dataclass(frozen=True, slots=True)
+class CallContext:
+    """All that a tool may know about the call it serves."""
+
+    call_id: str
+    session_id: str
+    call_directory: Path
+    """Ours, one per call; whoever needs it makes it, with mode 0700."""
+    working_directory: Path
+    """The session's, absolute."""
+    environment: Mapping[str, str] = field(repr=False)
+    """The session's allow-list: nothing of the server's own."""
+    work_limit: timedelta | None
+    """The `server_tool` layer, for work that can enforce it without the server; None means no limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What the work answered: `text` for the model, `structured` for programs."""
+
+    text: str
+    structured: Mapping[str, object] | None = None
+
+
+class Tool(Protocol[ArgumentsT]):
+    """One tool. `validate` is the only way to arguments, so `wait_limit` and `run` see parsed ones."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def description(self) -> str: ...
+
+    @property
+    def input_schema(self) -> Mapping[str, object]:
+        """The JSON schema of the arguments object."""
+        ...
+
+    @property
+    def annotations(self) -> Mapping[str, object]:
+        """MCP's hints, `readOnlyHint` and its like."""
+        ...
+
+    @property
+    def category(self) -> Category: ...
+
+    @property
+    def long_running(self) -> bool:
+        """True when one call may take longer than the ordinary bound of the bridge."""
+        ...
+
+    def validate(self, arguments: Mapping[str, object]) -> ArgumentsT:
+        """The arguments, parsed; raises BadArguments with every problem at once."""
+        ...
+
+    def wait_limit(self, arguments: ArgumentsT) -> timedelta | None:
+        """How long this call is worth waiting for; None leaves it to the default."""
+        ...
+
+    async def run(self, context: CallContext, arguments: ArgumentsT) -> ToolResult:
+        """Do the work. Cancelling this cancels the work; what it started is gone before it returns."""
+        ...
+
+
+def declared_wait(tool: Tool[Any], arguments: object) -> timedelta | None:
+    """The wait that a tool declares for a call; None, so the default, when the declaration is missing or nonsense."""
+    try:
+        limit = tool.wait_limit(arguments)
+    except Exception:  # noqa: BLE001 - a custom tool's own code: a safety net that can crash its caller is none
+        return None
+    return limit if isinstance(limit, timedelta) and limit > timedelta(0) else None
