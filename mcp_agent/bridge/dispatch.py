@@ -106,7 +106,7 @@ class Bridge:
         self, request: Request, call: ToolCall, exchange: Exchange, over: threading.Event, interval_seconds: float
     ) -> None:
         step = 0
-        while not over.wait(interval_seconds) and request.id in self._in_flight:
+        while not over.wait(interval_seconds):
             step += 1
             message = f"{call.name} still running ({step * interval_seconds:.0f}s)"
             params: Message = {"progressToken": call.progress_token, "progress": step, "message": message}

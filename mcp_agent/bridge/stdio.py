@@ -19,7 +19,7 @@ def read_lines(descriptor: int) -> Iterator[bytes | None]:
     except OSError:
         return
     while line := stream.readline(LONGEST_LINE):
-        if False and not line.endswith(b"\n"):
+        if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
             while line and not line.endswith(b"\n"):
                 line = stream.readline(LONGEST_LINE)
             yield None
