@@ -18,13 +18,19 @@ class Emitter:
 
     def __init__(self, command: Sequence[str], untold: Callable[[Event], None]) -> None:
         self._command, self._untold = command, untold
-        self._events: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
+        self._events: queue.SimpleQueue[Event | threading.Event | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._deliver_all, name="events", daemon=True)
         self._thread.start()
 
     def emit(self, event: Event) -> None:
         """Returns at once."""
         self._events.put(event)
+
+    def delivered(self) -> threading.Event:
+        """Set as soon as every event emitted before has been delivered, or could not be."""
+        mark = threading.Event()
+        self._events.put(mark)
+        return mark
 
     def close(self, limit: timedelta) -> None:
         """Waits until everything is delivered, but no longer than `limit`."""
@@ -33,7 +39,9 @@ class Emitter:
 
     def _deliver_all(self) -> None:
         while (event := self._events.get()) is not None:
-            if not self._deliver(json.dumps(event).encode()):
+            if isinstance(event, threading.Event):
+                event.set()
+            elif not self._deliver(json.dumps(event).encode()):
                 self._untold(event)
 
     def _deliver(self, data: bytes) -> bool:

@@ -89,7 +89,9 @@ class Workshop:
         _later(BRIDGE_START_LIMIT, lambda: inbox.put(BridgeIsSlow()))
 
     def think(self, request: int, entries: Sequence[Entry], tools: Tools) -> None:
-        threading.Thread(target=self._think, args=(request, entries, tools), name="model", daemon=True).start()
+        """A prompt is told before the model sees it, so that no call of a turn comes before the turn."""
+        told = self._emitter.delivered()
+        threading.Thread(target=self._think, args=(request, entries, tools, told), name="model", daemon=True).start()
 
     def call(self, tool: str, arguments: Mapping[str, object]) -> int:
         call = self._bridge.call(tool, arguments)
@@ -107,7 +109,8 @@ class Workshop:
         self._bridge.close()
         self._emitter.close(LAST_EVENTS_LIMIT)
 
-    def _think(self, request: int, entries: Sequence[Entry], tools: Tools) -> None:
+    def _think(self, request: int, entries: Sequence[Entry], tools: Tools, told: threading.Event) -> None:
+        told.wait()
         try:
             self._inbox.put(ModelReplied(request, self._model.reply(entries, tools)))
         except ModelFailed as problem:
@@ -162,6 +165,15 @@ def _converse(config: Config, terminal: Terminal, inbox: Inbox) -> int:
         return 0
     finally:
         workshop.close()
+        _keep_untold(inbox, transcript)
+
+
+def _keep_untold(inbox: Inbox, transcript: Transcript) -> None:
+    """The last events may have failed to be delivered after the last message was taken."""
+    while not inbox.empty():
+        message = inbox.get()
+        if isinstance(message, Untold):
+            transcript.append("untold_event", event=dict(message.event))
 
 
 def _ending(message: Message) -> int | None:

@@ -50,6 +50,8 @@ class CallRecord:
 
 @dataclass(slots=True)
 class _OpenCall:
+    """A call that is waited for, or the work of one."""
+
     record: CallRecord
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     closed: anyio.Event = field(default_factory=anyio.Event)
@@ -61,6 +63,7 @@ class CallLog:
 
     _open: dict[str, _OpenCall] = field(default_factory=dict)
     _ended: dict[str, CallRecord] = field(default_factory=dict)
+    _works: dict[str, _OpenCall] = field(default_factory=dict)
 
     def all(self, session_id: str | None = None) -> list[CallRecord]:
         """Ended calls, then running ones; of one session, or of all."""
@@ -72,14 +75,14 @@ class CallLog:
 
     @contextmanager
     def open(self, record: CallRecord) -> Generator[anyio.CancelScope]:
-        """The call's own scope, through which `cancel_session` reaches it. The body ends it with `end`."""
+        """The call's own scope, through which `cancel_session` reaches it. The body ends the call with `end`."""
         call = self._open[record.call_id] = _OpenCall(record)
         try:
             with call.scope as scope:
                 yield scope
         finally:
             if record.call_id in self._open:
-                self.end(record.call_id, why=WhyEnded.CANCEL, happened=Happened.CANCELLED)
+                self.end(record.call_id, why=WhyEnded.CANCEL, happened=Happened.UNKNOWN)
             call.closed.set()
 
     def end(self, call_id: str, *, why: WhyEnded, happened: Happened) -> None:
@@ -88,9 +91,24 @@ class CallLog:
         while len(self._ended) > ENDED_CALLS_KEPT:
             self._ended.pop(next(iter(self._ended)))
 
+    @contextmanager
+    def work(self, record: CallRecord) -> Generator[None]:
+        """The scope of the work itself, through which `cancel_session` reaches it when nobody waits for it any more."""
+        work = self._works[record.call_id] = _OpenCall(record)
+        try:
+            with work.scope:
+                yield
+        finally:
+            del self._works[record.call_id]
+            work.closed.set()
+
     async def cancel_session(self, session_id: str) -> int:
-        """Cancel the running calls of a session and wait until their work has cleaned up; how many there were."""
-        calls = [call for call in self._open.values() if call.record.session_id == session_id]
+        """Cancel the calls of a session, also those that are not waited for any more, and wait for their clean-up.
+
+        Answers how many there were.
+        """
+        left = [work for call_id, work in self._works.items() if call_id not in self._open]
+        calls = [call for call in [*self._open.values(), *left] if call.record.session_id == session_id]
         for call in calls:
             call.scope.cancel()
         for call in calls:

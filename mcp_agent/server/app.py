@@ -7,9 +7,19 @@ from typing import Any
 from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
+from starlette.exceptions import HTTPException
 
 from mcp_agent import __version__
-from mcp_agent.errors import AccessDenied, Internal, McpAgentError, UnknownSession, UsageError
+from mcp_agent.errors import (
+    AccessDenied,
+    BadArguments,
+    BadRequest,
+    Internal,
+    McpAgentError,
+    UnknownSession,
+    UnknownTool,
+    UsageError,
+)
 from mcp_agent.server import session_routes, tool_routes
 from mcp_agent.server.auth import RuntimeOf, owner
 from mcp_agent.server.connection import ClientGone
@@ -33,6 +43,7 @@ def create_app(runtime: Runtime) -> FastAPI:
     app.include_router(tool_routes.router)
     app.add_exception_handler(McpAgentError, _known)
     app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(ClientGone, _gone)
     app.add_exception_handler(Exception, _unknown)
     return app
@@ -48,6 +59,7 @@ async def show_server(runtime: RuntimeOf) -> Json:
         "sessions": sum(session.status.end is None for session in runtime.sessions.all()),
         "running_calls": sum(call.ended_at is None for call in runtime.calls.all()),
         "warnings": list(runtime.policy.warnings),
+        "settings": dict(runtime.settings),
     }
 
 
@@ -74,7 +86,12 @@ async def _known(_: Request, error: Exception) -> Response:
 async def _invalid(_: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     problems = "; ".join(f"{'.'.join(map(str, item['loc'][1:]))}: {item['msg']}" for item in error.errors())
-    return _error(422, UsageError(f"the request is not valid: {problems}"))
+    return _error(422, BadRequest(f"the request is not valid: {problems}"))
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return _error(error.status_code, BadRequest(f"{request.method} {request.url.path}: {error.detail}"))
 
 
 async def _gone(_request: Request, _error: Exception) -> Response:
@@ -90,9 +107,9 @@ def _status(error: McpAgentError) -> int:
     match error:
         case AccessDenied():
             return 403
-        case UnknownSession():
+        case UnknownSession() | UnknownTool():
             return 404
-        case UsageError():
+        case UsageError() | BadArguments():
             return 400
         case _:
             return 409

@@ -3,14 +3,16 @@
 import fcntl
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import timedelta
 from types import TracebackType
 from typing import Self, cast
 
 import httpx
 
-from mcp_agent.errors import RemoteError, ServerUnreachable
+from mcp_agent import __version__
+from mcp_agent.errors import BadConfiguration, BadRequest, McpAgentError, RemoteError, ServerUnreachable
 from mcp_agent.server.starting import start_server
 from mcp_agent.state import StateDirectory
 
@@ -25,38 +27,47 @@ class Client:
     """One owner's connection to the server of a state directory."""
 
     state: StateDirectory
-    _http: httpx.Client
+    _http: httpx.Client = field(repr=False)
+    started: bool = False
+    """This very client started the server."""
+    server: Json = field(default_factory=dict)
+    """What the server said about itself when the connection was made."""
 
     @classmethod
     def connect(cls, state: StateDirectory, *, start: bool = True, environ: Mapping[str, str] = os.environ) -> Self:
-        """A client of the running server, which is started when none answers and `start` is set.
+        """A client of the running server.
 
-        Raises `ServerUnreachable`, or `ServerStartFailed`.
+        With `start`, a server is started when none answers, and one of another version is replaced. Raises
+        `ServerUnreachable`, `ServerStartFailed`, or `BadConfiguration` when the state directory cannot be used.
         """
-        client = cls._to(state)
         try:
-            client.get("/server")
+            client = cls._greeted(state)
         except ServerUnreachable:
-            client.close()
             if not start:
                 raise
-            start_server(state, environ)
-            client = cls._to(state)
-            client.get("/server")
+        else:
+            if not start or client.server.get("version") == __version__:
+                return client
+            client._stop_server()
+        started = start_server(state, environ)
+        client = cls._greeted(state)
+        client.started = started
         return client
 
     @classmethod
-    def _to(cls, state: StateDirectory) -> Self:
-        return cls(
-            state,
-            httpx.Client(
-                transport=httpx.HTTPTransport(uds=str(state.server_socket)),
-                base_url="http://mcp-agent",
-                headers={"Authorization": f"Bearer {state.read_owner_token() or ''}"},
-                timeout=ANSWERS_WITHIN.total_seconds(),
-                trust_env=False,
-            ),
-        )
+    def _greeted(cls, state: StateDirectory) -> Self:
+        client = cls(state, _http(state))
+        try:
+            client.server = client.get("/server")
+        except BaseException:
+            client.close()
+            raise
+        return client
+
+    def _stop_server(self) -> None:
+        with self:
+            self.post("/server/stop", waits=True)
+            self.wait_until_gone()
 
     def get(self, path: str, **query: str) -> Json:
         return self._request("GET", path, query=query)
@@ -83,15 +94,18 @@ class Client:
             response = self._http.request(method, path, params=query, json=body, timeout=timeout)
         except httpx.HTTPError as error:
             raise ServerUnreachable(self.state.server_socket, str(error) or type(error).__name__) from error
+        except UnicodeEncodeError as error:
+            raise BadRequest(f"not valid Unicode: {error.object[error.start : error.end]!r}") from error
         return _answer(response)
 
     def wait_until_gone(self) -> None:
         """Return once the server that was told to stop has let go of its lock, so that another one may start."""
-        descriptor = os.open(self.state.lock, os.O_RDWR | os.O_CLOEXEC)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        finally:
-            os.close(descriptor)
+        with suppress(FileNotFoundError):
+            descriptor = os.open(self.state.lock, os.O_RDWR | os.O_CLOEXEC)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            finally:
+                os.close(descriptor)
 
     def close(self) -> None:
         self._http.close()
@@ -105,8 +119,30 @@ class Client:
         self.close()
 
 
+def exit_code_of(error: McpAgentError) -> int:
+    """The exit code that says this error, on whichever side it was raised."""
+    return error.remote_exit_code if isinstance(error, RemoteError) else error.exit_code
+
+
+def _http(state: StateDirectory) -> httpx.Client:
+    try:
+        token = state.read_owner_token() or ""
+    except OSError as error:
+        raise BadConfiguration(state.root, f"cannot be used: {error.strerror or error}") from error
+    return httpx.Client(
+        transport=httpx.HTTPTransport(uds=str(state.server_socket)),
+        base_url="http://mcp-agent",
+        headers={"Authorization": f"Bearer {token}"},
+        timeout=ANSWERS_WITHIN.total_seconds(),
+        trust_env=False,
+    )
+
+
 def _answer(response: httpx.Response) -> Json:
-    body = cast("Json", response.json()) if response.content else {}
+    try:
+        body = cast("Json", response.json()) if response.content else {}
+    except ValueError:
+        body = {}
     if response.is_success:
         return body
     error = cast("Json", body.get("error", {}))

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import anyio
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from mcp_agent.errors import BadRequest
 
@@ -21,12 +21,20 @@ class ClientGone(Exception):
 
 
 async def read_body(request: Request) -> bytes:
-    """The whole body. Raises `BadRequest` for one that is too large, without keeping it."""
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > LARGEST_BODY_BYTES:
-            raise BadRequest(f"the request has more than {LARGEST_BODY_BYTES} bytes")
+    """The whole body. Raises `ClientGone`, or `BadRequest` for one that is too large.
+
+    A body that is too large is read to its end and not kept: a client that still sends would not hear the refusal.
+    """
+    body, size = bytearray(), 0
+    try:
+        async for chunk in request.stream():
+            size += len(chunk)
+            if size <= LARGEST_BODY_BYTES:
+                body += chunk
+    except ClientDisconnect as error:
+        raise ClientGone from error
+    if size > LARGEST_BODY_BYTES:
+        raise BadRequest(f"the request has {size} bytes, {LARGEST_BODY_BYTES} are the most")
     return bytes(body)
 
 

@@ -16,14 +16,14 @@ from mcp_agent.sessions.launching import ServerCommand
 from mcp_agent.sessions.manager import SessionManager
 from mcp_agent.sessions.terminals import TerminalHost
 from mcp_agent.state import StateDirectory
-from mcp_agent.timeouts import Policy
+from mcp_agent.timeouts import SETTING_VARIABLES, Policy
 from mcp_agent.tmux.panes import TmuxTerminal
 from mcp_agent.tmux.version import check_tmux
 from mcp_agent.tools.dispatch import Dispatcher
 from mcp_agent.tools.shell import ExecuteShellCommand
 from mcp_agent.tools.tool import Tool
 
-SERVER_ARGV = (sys.executable, "-m", "mcp_agent.server")
+SERVER_ARGV = (sys.executable, "-m", "mcp_agent.server", "--detach")
 
 
 @dataclass(slots=True)
@@ -37,6 +37,8 @@ class Runtime:
     sessions: SessionManager
     calls: CallLog
     dispatcher: Dispatcher
+    settings: Mapping[str, str]
+    """The limits' variables as this server sees them: a client with other ones should know."""
     stop_requested: anyio.Event = field(default_factory=anyio.Event)
 
     @classmethod
@@ -59,7 +61,8 @@ class Runtime:
                 size=(config.sessions.columns, config.sessions.rows),
             )
             dispatcher = Dispatcher(_tools(config), policy, calls, state, owner)
-            yield cls(state, config, policy, state.ensure_owner_token(), sessions, calls, dispatcher)
+            settings = {name: environ[name] for name in SETTING_VARIABLES if name in environ}
+            yield cls(state, config, policy, state.ensure_owner_token(), sessions, calls, dispatcher, settings)
             owner.cancel_scope.cancel()
 
 

@@ -19,7 +19,7 @@ from mcp_agent.errors import McpAgentError, ServerAlreadyRunning
 from mcp_agent.processes import identify
 from mcp_agent.server.app import create_app
 from mcp_agent.server.runtime import Runtime
-from mcp_agent.server.starting import ALREADY_RUNNING_EXIT, READY_FD_VARIABLE
+from mcp_agent.server.starting import ALREADY_RUNNING_EXIT, READY_FD_VARIABLE, START_LOCK_SUFFIX
 from mcp_agent.state import StateDirectory, write_private
 
 log = logging.getLogger(__name__)
@@ -32,7 +32,8 @@ def main(environ: Mapping[str, str]) -> int:
     """Serve until told to stop; the exit status."""
     state = StateDirectory.from_environment(environ)
     try:
-        with _one_server(state), _listening(state) as listener:
+        _hold_lock(state)
+        with _listening(state) as listener:
             logging.basicConfig(
                 filename=state.log, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
             )
@@ -89,19 +90,15 @@ async def _stop_on_request(runtime: Runtime, server: uvicorn.Server) -> None:
     server.should_exit = True
 
 
-@contextmanager
-def _one_server(state: StateDirectory) -> Generator[None]:
-    """Hold the directory's lock for as long as this process lives."""
+def _hold_lock(state: StateDirectory) -> None:
+    """Hold the directory's lock until this process has ended: the kernel lets it go, and nobody starts beside it."""
     state.create()
     descriptor = os.open(state.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise ServerAlreadyRunning(state.root) from None
-        yield
-    finally:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
         os.close(descriptor)
+        raise ServerAlreadyRunning(state.root) from None
 
 
 @contextmanager
@@ -120,7 +117,7 @@ def _listening(state: StateDirectory) -> Generator[socket.socket]:
         yield listener
     finally:
         listener.close()
-        for left in (path, state.server_record):
+        for left in (path, path.with_name(path.name + START_LOCK_SUFFIX), state.server_record):
             with suppress(OSError):
                 left.unlink()
         state.remove_sockets_directory_if_empty()

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from mcp_agent.adapter import ModelEndpoint
 from mcp_agent.errors import UsageError
-from mcp_agent.processes import ProcessIdentity
+from mcp_agent.processes import ProcessIdentity, is_alive
 from mcp_agent.server.auth import RuntimeOf, owner
 from mcp_agent.server.connection import while_connected
 from mcp_agent.server.runtime import Runtime
@@ -23,6 +23,7 @@ from mcp_agent.sessions.record import SessionOptions
 router = APIRouter(dependencies=[Depends(owner)])
 
 Json = dict[str, object]
+WaitSeconds = Annotated[float, Field(ge=0, le=timedelta(days=366).total_seconds(), allow_inf_nan=False)]
 
 
 class _Body(BaseModel):
@@ -89,7 +90,7 @@ async def send_prompt(session_id: str, body: SendPrompt, runtime: RuntimeOf) -> 
 
 @router.get("/sessions/{session_id}/turns/{turn_id}")
 async def wait_for_turn(
-    request: Request, session_id: str, turn_id: str, runtime: RuntimeOf, wait_seconds: Annotated[float, Field(ge=0)] = 0
+    request: Request, session_id: str, turn_id: str, runtime: RuntimeOf, wait_seconds: WaitSeconds = 0
 ) -> Json:
     """The turn as it is now, or once it is over, or once the session is: whichever comes first within the wait."""
     session = runtime.sessions.get(session_id)
@@ -150,7 +151,12 @@ def _endpoint(endpoint: Endpoint | None) -> ModelEndpoint | None:
 
 
 def _identity(record: Mapping[str, object] | None) -> ProcessIdentity | None:
+    if record is None:
+        return None
     try:
-        return ProcessIdentity.from_json(record) if record else None
-    except (KeyError, TypeError, ValueError) as error:
-        raise UsageError(f"tied_to is no process identity: {error}") from error
+        identity = ProcessIdentity.from_json(record)
+    except ValueError as error:
+        raise UsageError(f"tied_to: {error}") from error
+    if not is_alive(identity):
+        raise UsageError(f"tied_to: no such process lives: {record}")
+    return identity

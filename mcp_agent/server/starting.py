@@ -1,24 +1,29 @@
-"""Starting the server when none answers, under its own lock, so that any number of callers get one server."""
+"""Starting the server when none answers, under a lock, so that any number of callers get one server."""
 
+import fcntl
 import os
 import select
+import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 
-from mcp_agent.errors import ServerStartFailed
+from mcp_agent.errors import BadConfiguration, ServerStartFailed
 from mcp_agent.sessions.environment import COMMON
 from mcp_agent.state import HOME_VARIABLE, StateDirectory
 from mcp_agent.timeouts import SETTING_VARIABLES
 
 STARTS_WITHIN = timedelta(seconds=20)
+LOOK_AGAIN_AFTER = timedelta(milliseconds=50)
 READY_FD_VARIABLE = "MCP_AGENT_READY_FD"
 """The descriptor that a starting server writes one byte to once it listens."""
 ALREADY_RUNNING_EXIT = 75
 """What a server exits with when another one holds the lock."""
+START_LOCK_SUFFIX = ".start-lock"
+"""Beside the socket: held by whoever starts a server, a bridge too."""
 
 
 def server_environment(environ: Mapping[str, str]) -> dict[str, str]:
@@ -27,35 +32,107 @@ def server_environment(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if name in kept or name.startswith("LC_")}
 
 
-def start_server(state: StateDirectory, environ: Mapping[str, str]) -> None:
-    """Start a server in the background and return once it, or another one that was faster, listens.
+def start_server(state: StateDirectory, environ: Mapping[str, str]) -> bool:
+    """Return once a server listens; False when another caller had started it by then.
 
-    Raises `ServerStartFailed` with the end of its log.
+    Raises `ServerStartFailed` with the end of its log, `BadConfiguration` when the state directory cannot be used.
     """
     state.create()
+    deadline = time.monotonic() + STARTS_WITHIN.total_seconds()
+    with _start_lock(state):
+        while not is_listening(state):
+            if _run_server(state, environ):
+                return True
+            if time.monotonic() > deadline:
+                raise ServerStartFailed("another one holds its lock, and does not listen", state.log)
+            time.sleep(LOOK_AGAIN_AFTER.total_seconds())
+    return False
+
+
+def is_listening(state: StateDirectory) -> bool:
+    """Whether somebody takes connections on the socket; whether they are answered is another question."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(STARTS_WITHIN.total_seconds())
+        try:
+            probe.connect(str(state.server_socket))
+        except OSError:
+            return False
+    return True
+
+
+def holds_lock(state: StateDirectory) -> bool:
+    """Whether a server of this directory lives, one that is starting, stopping or stuck included."""
+    try:
+        descriptor = os.open(state.lock, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+@contextmanager
+def _start_lock(state: StateDirectory) -> Generator[None]:
+    path = state.server_socket.with_name(state.server_socket.name + START_LOCK_SUFFIX)
+    with _usable(state):
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _usable(state: StateDirectory) -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise BadConfiguration(state.root, f"cannot be written to: {error.strerror or error}") from error
+
+
+def _run_server(state: StateDirectory, environ: Mapping[str, str]) -> bool:
+    """Start one server; True once it listens, False when another one holds the lock."""
     read_end, write_end = os.pipe()
     try:
-        with state.log.open("ab") as output:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "mcp_agent.server"],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                cwd="/",
-                env={**server_environment(environ), HOME_VARIABLE: str(state.root), READY_FD_VARIABLE: str(write_end)},
-                pass_fds=(write_end,),
-                start_new_session=True,
-            )
-        os.close(write_end)
-        write_end = -1
-        if _said_ready(read_end):
-            _disown(process)
-            return
+        process = _spawn(state, environ, ready=write_end)
+    except BaseException:
+        os.close(read_end)
+        raise
     finally:
-        for descriptor in (read_end, write_end):
-            with suppress(OSError):
-                os.close(descriptor)
-    _explain(process, state)
+        os.close(write_end)
+    try:
+        ready = _said_ready(read_end)
+    finally:
+        os.close(read_end)
+    if ready:
+        _disown(process)
+        return True
+    _refuse_failure(process, state)
+    return False
+
+
+def _spawn(state: StateDirectory, environ: Mapping[str, str], *, ready: int) -> "subprocess.Popen[bytes]":
+    variables = {**server_environment(environ), HOME_VARIABLE: str(state.root), READY_FD_VARIABLE: str(ready)}
+    with _usable(state):
+        log = os.open(state.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-m", "mcp_agent.server"],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd="/",
+            env=variables,
+            pass_fds=(ready,),
+            start_new_session=True,
+        )
+    finally:
+        os.close(log)
 
 
 def _said_ready(read_end: int) -> bool:
@@ -63,18 +140,16 @@ def _said_ready(read_end: int) -> bool:
     return bool(readable) and os.read(read_end, 1) != b""
 
 
-def _explain(process: "subprocess.Popen[bytes]", state: StateDirectory) -> None:
-    """Why no word of readiness came: another server was faster, which is fine, or this one failed."""
+def _refuse_failure(process: "subprocess.Popen[bytes]", state: StateDirectory) -> None:
+    """Raise why no word of readiness came, unless it is that another server was faster."""
     try:
         status = process.wait(timeout=1)
     except subprocess.TimeoutExpired:
-        process.terminate()
+        process.kill()
+        process.wait()
         raise ServerStartFailed(f"it did not listen within {STARTS_WITHIN.total_seconds():g} s", state.log) from None
     if status != ALREADY_RUNNING_EXIT:
         raise ServerStartFailed(_last_line(state) or f"it ended with status {status}", state.log)
-    deadline = time.monotonic() + STARTS_WITHIN.total_seconds()
-    while not state.server_socket.exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
 
 
 def _disown(process: "subprocess.Popen[bytes]") -> None:
@@ -83,8 +158,7 @@ def _disown(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _last_line(state: StateDirectory) -> str:
-    try:
+    with suppress(OSError):
         lines = state.log.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return ""
-    return lines[-1].strip() if lines else ""
+        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+    return ""

@@ -89,10 +89,17 @@ def _call_id(request: Request) -> str:
 
 
 def _arguments(body: bytes) -> dict[str, object]:
+    """The arguments object. What could not be written down again as JSON is refused too: NaN, half a surrogate pair."""
     try:
         arguments = json.loads(body or b"{}")
+        json.dumps(arguments, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError) as error:
-        raise BadRequest(f"the body is no JSON: {error}") from error
+        raise BadRequest(f"the body is no JSON: {_plain(error)}") from error
     if not isinstance(arguments, dict):
         raise BadRequest("the body must be the arguments object of the tool")
     return cast("dict[str, object]", arguments)
+
+
+def _plain(error: Exception) -> str:
+    """The error's words, without the characters that are the problem."""
+    return str(error).encode("ascii", "backslashreplace").decode()

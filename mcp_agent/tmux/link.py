@@ -54,6 +54,12 @@ class Link:
             return connection
         raise TmuxUnavailable("tmux ended as soon as it was started")
 
+    async def wait_until_absent(self) -> None:
+        """Return when the end of the server was noticed, or when that takes too long."""
+        with anyio.move_on_after(self._tmux.patience.total_seconds()):
+            while not self._absent:
+                await self._changed.wait()
+
     def remind_of_children(self) -> None:
         """Have the server look for children that ended: tmux 3.3a can miss one's SIGCHLD, and then has no status."""
         if self._server:

@@ -19,7 +19,7 @@ from mcp_agent.tmux.link import Link
 from mcp_agent.tmux.process import PATIENCE, Tmux
 from mcp_agent.tmux.protocol import Event, Notification, Output
 from mcp_agent.tmux.screen import read_screen
-from mcp_agent.tmux.server import ensure_server, kill_server
+from mcp_agent.tmux.server import ensure_server, kill_server, recover_socket
 from mcp_agent.tmux.terminal import (
     DEFAULT_SIZE,
     Capture,
@@ -69,6 +69,7 @@ class TmuxTerminal:
     async def shutdown(self) -> None:
         """Kill the server of our socket, with every pane, and remove the socket. Watchers are told `Lost`."""
         await kill_server(self._tmux)
+        await self._link.wait_until_absent()
 
     async def spawn(
         self,
@@ -104,6 +105,7 @@ class TmuxTerminal:
         check_text(text)
         buffer = f"mcp-{token_hex(8)}"
         try:
+            await recover_socket(self._tmux)
             await self._tmux.run("-N", "load-buffer", "-b", buffer, "-", stdin=text.encode())
             await self._guarded(pane, commands.paste(pane, buffer), alive=True)
         except BaseException:

@@ -126,8 +126,10 @@ async def _ensure_hub(tmux: Tmux, *, start: bool) -> None:
 
 async def recover_socket(tmux: Tmux) -> None:
     """Have a live server make its socket again when somebody removed it, so that it never gets a twin."""
+    if tmux.socket.exists():
+        return
     server = ServerProcess.recorded(record_path(tmux.socket))
-    if server is None or tmux.socket.exists() or not server.alive:
+    if server is None or not server.alive:
         return
     server.signal(signal.SIGUSR1)
     if await _comes_true(tmux.socket.exists):

@@ -1,6 +1,6 @@
 """What a session needs of a terminal, and the facts it is told.
 
-Two implementations pass one contract test: `server.TmuxTerminal` (real panes) and `memory.MemoryTerminal` (a double
+Two implementations pass one contract test: `panes.TmuxTerminal` (real panes) and `memory.MemoryTerminal` (a double
 for virtual time).
 """
 
@@ -100,10 +100,11 @@ class Terminal(Protocol):
         tags: Mapping[str, str],
         size: tuple[int, int] = DEFAULT_SIZE,
     ) -> PaneRef:
-        """Run a program in a new pane. It sees `environment` over the server's own minimal one.
+        """Run a program in a new pane. It sees `environment` over the server's own minimal one, but the pane's `TERM`.
 
         `name` is for people and made unique; nothing is ever found by it. There must be tags; their keys are letters,
-        digits and `_`. A program that cannot be run is a pane that dies with status 126 or 127, with a word on screen.
+        digits and `_`. A program that cannot be run is a pane that dies with status 126 or 127. What a program wrote
+        right before it died may be missing from its screen: tmux can close the terminal before it reads that.
         """
         ...
 
@@ -115,7 +116,7 @@ class Terminal(Protocol):
         """Place the text as one bracketed paste, byte for byte. Raises `PaneDead` or `PaneGone`, with nothing sent.
 
         Control bytes go through as they are, `ESC[201~` too: what would end the paste early is the caller's to refuse.
-        Raises `ValueError` for no text at all.
+        After `TmuxUnavailable` it may or may not have arrived, or still arrive. Raises `ValueError` for no text at all.
         """
         ...
 

@@ -6,14 +6,12 @@ or INT make it end the whole tree. It closes its stdout when `exit.json` is ther
 running. When the supervisor itself is killed, the system kills the command; the rest can be found by its mark.
 """
 
-import ctypes
 import math
 import os
 import signal
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 from mcp_agent.errors import SignalRefused
@@ -22,6 +20,7 @@ from mcp_agent.tools import call_files
 from mcp_agent.tools.call_files import ExitRecord
 from mcp_agent.tools.capture import Capture
 from mcp_agent.tools.poller import Poller
+from mcp_agent.tools.spawning import NotStarted, become_subreaper, spawn_shell
 
 CANCEL_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 DRAIN_SECONDS = 0.5
@@ -30,8 +29,6 @@ RESCAN_SECONDS = 0.05
 """Between looks for new processes while a tree is ended."""
 KILL_SECONDS = 5.0
 """How long KILL may take to show before the command is reported with survivors."""
-PR_SET_PDEATHSIG = 1
-PR_SET_CHILD_SUBREAPER = 36
 
 
 class Supervisor:
@@ -43,7 +40,7 @@ class Supervisor:
         self._poller = Poller()
         self._stdout = Capture(directory / call_files.STDOUT, max_bytes=self._spec.max_output_bytes)
         self._stderr = Capture(directory / call_files.STDERR, max_bytes=self._spec.max_output_bytes)
-        self._command: subprocess.Popen[bytes] | None = None
+        self._pid: int | None = None
         self._started, self._started_at = time.monotonic(), time.time()
 
     def run(self) -> None:
@@ -64,18 +61,9 @@ class Supervisor:
         stdout, stdout_end = os.pipe()
         stderr, stderr_end = os.pipe()
         try:
-            self._command = subprocess.Popen(
-                [_shell(), "-c", self._spec.command],
-                cwd=self._spec.working_directory,
-                env=dict(self._spec.environment),
-                stdin=subprocess.DEVNULL,
-                stdout=stdout_end,
-                stderr=stderr_end,
-                start_new_session=True,
-                preexec_fn=_die_with(os.getpid()),
-            )
-        except (OSError, ValueError, subprocess.SubprocessError) as error:
-            return str(error)
+            self._pid = spawn_shell(self._spec, stdout=stdout_end, stderr=stderr_end)
+        except NotStarted as problem:
+            return str(problem)
         finally:
             os.close(stdout_end)
             os.close(stderr_end)
@@ -102,7 +90,7 @@ class Supervisor:
         return math.inf if seconds is None else self._started + seconds
 
     def _status(self) -> int | None:
-        return None if self._command is None else self._poller.statuses.get(self._command.pid)
+        return None if self._pid is None else self._poller.statuses.get(self._pid)
 
     def _end_tree(self) -> None:
         """TERM to everything, a grace, then KILL, looking again until nothing is left or KILL shows no effect."""
@@ -161,29 +149,6 @@ class Supervisor:
                 self._poller.turn(math.inf)
 
 
-def _shell() -> str:
-    return "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
-
-
-def _die_with(parent: int) -> Callable[[], None]:
-    """What a child does before its program starts: ask to be killed with its parent."""
-    prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
-
-    def prepare() -> None:
-        if prctl is not None:
-            prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:
-            os._exit(1)
-
-    return prepare
-
-
-def _become_subreaper() -> bool:
-    if sys.platform != "linux":
-        return False
-    return bool(ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
-
-
 def _signal(processes: Iterable[ProcessIdentity], number: signal.Signals) -> None:
     for process in processes:
         try:
@@ -213,7 +178,7 @@ def main(directory: Path) -> None:
     if me is None:
         raise SystemExit("cannot find this process in the process table")
     call_files.write_supervisor(directory, me)
-    Supervisor(directory, me, subreaper=_become_subreaper()).run()
+    Supervisor(directory, me, subreaper=become_subreaper()).run()
 
 
 if __name__ == "__main__":

@@ -42,28 +42,7 @@ LIMIT = 30.0
 """Seconds that any wait of these tests may take."""
 CURSOR = re.compile(r"\x1b\[(\d+);(\d+)H\x1b\[2K([^\x1b]*)")
 
-MCP_SERVER = """
-import json, subprocess, sys, threading
-log = open(sys.argv[1], "a", buffering=1)
-lock = threading.Lock()
-def answer(identifier, result):
-    with lock:
-        print(json.dumps({"jsonrpc": "2.0", "id": identifier, "result": result}), flush=True)
-def run(identifier, arguments):
-    done = subprocess.run(["sh", "-c", arguments["command"]], capture_output=True, text=True)
-    report = json.dumps({"ended": "exited", "exit_status": done.returncode, "stdout": done.stdout})
-    answer(identifier, {"content": [{"type": "text", "text": report}]})
-for line in sys.stdin:
-    log.write(line)
-    message = json.loads(line)
-    method, identifier = message["method"], message.get("id")
-    if method == "initialize":
-        answer(identifier, {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}})
-    elif method == "tools/list":
-        answer(identifier, {"tools": [{"name": "execute_shell_command", "inputSchema": {"type": "object"}}]})
-    elif method == "tools/call":
-        threading.Thread(target=run, args=(identifier, message["params"]["arguments"]), daemon=True).start()
-"""
+MCP_SERVER = Path(__file__).with_name("stdio_mcp_server.py")
 
 
 @dataclass
@@ -163,8 +142,6 @@ def model() -> Iterator[ScriptedModel]:
 
 @pytest.fixture
 def world(tmp_path: Path, model: ScriptedModel) -> Iterator[World]:
-    server = tmp_path / "server.py"
-    server.write_text(MCP_SERVER)
     events = tmp_path / "events.jsonl"
     request = LaunchRequest(
         session_id="s-1",
@@ -173,7 +150,7 @@ def world(tmp_path: Path, model: ScriptedModel) -> Iterator[World]:
         session_directory=tmp_path,
         home=tmp_path,
         home_is_ours=True,
-        bridge_command=(sys.executable, "-I", str(server), str(tmp_path / "mcp.log")),
+        bridge_command=(sys.executable, "-I", str(MCP_SERVER), str(tmp_path / "mcp.log")),
         event_command=("sh", "-c", f"cat >> '{events}'; echo >> '{events}'"),
         mcp_call=timedelta(minutes=90),
         native_session_id="11111111-2222",
@@ -238,6 +215,22 @@ def test_live_input_during_a_call_is_answered_in_the_same_turn(world: World) -> 
         PromptAccepted(prompts.live_input("z9"), queued=True),
         TurnEnded(TurnOutcome.COMPLETED, "DONE_SLEPT_k7 LIVE_z9"),
     ]
+
+
+def test_a_prompt_is_told_before_its_first_call_begins(world: World) -> None:
+    told, slow = world.directory / "told", "while [ ! -e '{gate}' ]; do sleep 0.02; done; cat >> '{told}'"
+    gate = world.directory / "gate"
+    running = world.start(event_command=("sh", "-c", slow.format(gate=gate, told=told)))
+    running.ready()
+    running.prompt(prompts.run_command(f"cat '{told}'"))
+    running.until(lambda: running.reads(Busy()))
+    assert not is_calling(running)
+    gate.touch()
+    running.ready()
+
+    result = next(entry["text"] for entry in world.transcript() if entry["type"] == "tool_result")
+    assert "prompt_accepted" in result
+    assert running.leave() == 0
 
 
 @pytest.mark.contract("C2")
@@ -356,7 +349,7 @@ def test_events_without_a_command_are_told_by_the_transcript(world: World) -> No
     running.ready()
     running.prompt("hello")
     running.until(lambda: "  ECHO: hello" in running.screen.lines)
-    running.until(lambda: sum(entry["type"] == "untold_event" for entry in world.transcript()) == 3)
+    assert running.leave() == 0
     lines = [json.dumps(entry) for entry in world.transcript()]
 
     assert [type(signal) for signal in ADAPTER.read_transcript(lines)] == [SessionIdentified, PromptAccepted, TurnEnded]

@@ -20,19 +20,12 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.anyio
 
 HOUR = 3600.0
+NOT_FOUND = LookupError("no such article")
 
 
 @pytest.fixture
 def anyio_backend() -> tuple[str, dict[str, object]]:
     return "trio", {"clock": MockClock(autojump_threshold=0)}
-
-
-def answer_after(seconds: float) -> WorkOf:
-    return WorkOf(seconds, None)
-
-
-def raise_after(seconds: float) -> WorkOf:
-    return WorkOf(seconds, LookupError("no such article"))
 
 
 class WorkOf:
@@ -57,6 +50,14 @@ class WorkOf:
         return "done"
 
 
+def answer_after(seconds: float) -> WorkOf:
+    return WorkOf(seconds, None)
+
+
+def raise_after(seconds: float) -> WorkOf:
+    return WorkOf(seconds, NOT_FOUND)
+
+
 async def test_an_answer_passes_through_unchanged(watched: Watch) -> None:
     async with anyio.create_task_group() as owner:
         assert await watched(owner, answer_after(1)) == Answered("done")
@@ -64,9 +65,8 @@ async def test_an_answer_passes_through_unchanged(watched: Watch) -> None:
 
 
 async def test_what_the_work_raises_is_the_outcome(watched: Watch) -> None:
-    work = raise_after(1)
     async with anyio.create_task_group() as owner:
-        assert await watched(owner, work) == Raised(work.error)
+        assert await watched(owner, raise_after(1)) == Raised(NOT_FOUND)
     assert watched.late == []
 
 
@@ -100,10 +100,9 @@ async def test_a_late_success_is_told_once(watched: Watch) -> None:
 
 
 async def test_a_late_failure_is_told_once_and_not_raised(watched: Watch) -> None:
-    work = raise_after(HOUR)
     async with anyio.create_task_group() as owner:
-        await watched(owner, work)
-    assert watched.late == [Raised(work.error)]
+        await watched(owner, raise_after(HOUR))
+    assert watched.late == [Raised(NOT_FOUND)]
 
 
 @pytest.mark.parametrize("listen", ["raise", "hang"])
@@ -262,8 +261,7 @@ async def test_trouble_while_cleaning_up_does_not_hide_the_cancellation(watched:
 # --- stops ---
 
 
-@pytest.mark.parametrize("backdated", [True, False])
-async def test_work_of_an_already_cancelled_caller_never_starts(watched: Watch, backdated: bool) -> None:  # noqa: FBT001
+async def test_work_of_an_already_cancelled_caller_never_starts(watched: Watch) -> None:
     work = answer_after(1)
     async with anyio.create_task_group() as owner:
         with anyio.CancelScope() as scope:
@@ -291,7 +289,6 @@ async def test_a_cancelled_caller_waits_for_the_clean_up_and_stays_cancelled(wat
         with anyio.move_on_after(20) as scope:
             await watched(owner, work)
         assert work.events == ["started", "cleaned up"]
-        assert anyio.current_time() == pytest.approx(anyio.current_time())
     assert scope.cancelled_caught
     (late,) = watched.late
     assert isinstance(late, Cancelled)
@@ -309,16 +306,13 @@ async def test_a_stop_in_the_instant_of_the_deadline_wins(watched: Watch) -> Non
 
 @pytest.mark.contract("C6")
 async def test_a_stop_in_the_instant_of_a_result_wins_and_the_result_is_told(watched: Watch) -> None:
-    done = anyio.Event()
-
     async def work() -> str:
-        await done.wait()
+        await anyio.sleep(1)
         scope.cancel()
         return "done"
 
     async with anyio.create_task_group() as owner:
         with anyio.CancelScope() as scope:
-            owner.start_soon(lambda: anyio.to_thread.run_sync(lambda: None)) if False else done.set()
             await watched(owner, work)
     assert scope.cancelled_caught
     assert watched.late == [Answered("done")]

@@ -2,7 +2,7 @@
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Protocol
@@ -170,8 +170,8 @@ async def test_a_hung_server_is_unavailable_and_never_absent(socket: Path, actor
             os.kill(identity().pid, signal.SIGSTOP)
             try:
                 async with anyio.create_task_group() as tasks:
-                    for ask in (terminal.exit_of, terminal.capture, terminal.close):
-                        tasks.start_soon(raises_unavailable, ask, pane)
+                    for ask in (terminal.exit_of(pane), terminal.capture(pane), terminal.panes()):
+                        tasks.start_soon(raises_unavailable, ask)
             finally:
                 os.kill(identity().pid, signal.SIGCONT)
             assert events.statistics().current_buffer_used == 0
@@ -179,9 +179,9 @@ async def test_a_hung_server_is_unavailable_and_never_absent(socket: Path, actor
         assert (info.pane, info.dead) == (pane, False)
 
 
-async def raises_unavailable(ask: Callable[[PaneRef], object], pane: PaneRef) -> None:
+async def raises_unavailable(asking: Awaitable[object]) -> None:
     with pytest.raises(TmuxUnavailable):
-        await ask(pane)  # type: ignore[misc]
+        await asking
 
 
 @pytest.mark.contract("S9")

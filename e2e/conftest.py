@@ -1,0 +1,55 @@
+"""Fixtures of the black-box tests: a machine of one's own, and a model on loopback."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from e2e.place import BINARIES, KEY, Place
+
+MODEL_PROGRAM = Path(__file__).with_name("model_program.py")
+
+
+@pytest.fixture
+def place() -> Iterator[Place]:
+    """A place of its own; whatever a failing test left running is ended with it."""
+    root = Path(tempfile.mkdtemp(prefix="mae-", dir="/tmp"))
+    for name in ("home", "work", "tmp"):
+        (root / name).mkdir()
+    environment = {
+        "PATH": os.pathsep.join([*map(str, BINARIES), "/usr/local/bin:/usr/bin:/bin"]),
+        "HOME": str(root / "home"),
+        "TMPDIR": str(root / "tmp"),
+        "LANG": "C.UTF-8",
+        "TERM": "xterm-256color",
+        "MCP_AGENT_HOME": str(root / "state"),
+    }
+    found = Place(root, environment)
+    yield found
+    found.run("server", "stop", "--now")
+    shutil.rmtree(root, ignore_errors=True)
+
+
+@pytest.fixture
+def model_url() -> Iterator[str]:
+    """The address of a scripted model on loopback."""
+    with subprocess.Popen([sys.executable, str(MODEL_PROGRAM)], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as model:
+        assert model.stdout is not None
+        yield model.stdout.readline().decode().strip()
+        assert model.stdin is not None
+        model.stdin.close()
+        assert model.wait(timeout=30) == 0
+
+
+@pytest.fixture
+def onboarded(place: Place) -> Place:
+    """A user who has run Claude Code before and approved the test's key, and has trusted nothing yet."""
+    state = {"hasCompletedOnboarding": True, "customApiKeyResponses": {"approved": [KEY], "rejected": []}}
+    (place.root / "home/.claude.json").write_text(json.dumps(state), encoding="utf-8")
+    return place
