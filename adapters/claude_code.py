@@ -1,7 +1,8 @@
 """Claude Code, Anthropic's CLI.
 
 Unless a line says otherwise, facts were observed on version 2.1.332 under tmux 3.3a. Screens are told apart in
-`claude_code_screen`, events and transcripts in `claude_code_events`.
+`claude_code_screen` and `claude_code_dialogs`, events and transcripts in `claude_code_events`; prompts are kept from
+becoming commands in `claude_code_prompt`.
 """
 
 import json
@@ -12,6 +13,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from adapters import claude_code_events as events
+from adapters import claude_code_prompt as prompt
 from adapters import claude_code_screen as screens
 from mcp_agent.adapter import Adapter, Composer, Launch, LaunchFile, LaunchRequest, LiveInput, Screen, Signal
 from mcp_agent.timeouts import ClientCeiling, McpTimeoutSetting, ProviderLimits
@@ -21,7 +23,6 @@ SHELL_TOOLS = ("Bash", "Monitor")
 """The built-in tools that run commands."""
 
 _VERSION = re.compile(r"^(\d+\.\d+\.\d+\S*) \(Claude Code\)", re.MULTILINE)
-_MODE_PREFIXES = ("/", "!", "#", "@")
 
 
 class ClaudeCode:
@@ -91,8 +92,7 @@ class ClaudeCode:
         return f".claude/projects/*/{native_session_id}.jsonl"
 
     def guard(self, text: str) -> str:
-        """A leading space keeps `/`, `!`, `#` and `@` from being read as a command or a mode."""
-        return f" {text}" if text.startswith(_MODE_PREFIXES) else text
+        return prompt.guard(text)
 
 
 def _flags(request: LaunchRequest, *, mcp: Path, settings: Path) -> list[str]:

@@ -1,11 +1,12 @@
 """What Claude Code's hooks and transcript say. Facts were observed on version 2.1.332.
 
 `UserPromptSubmit` fires for a prompt that starts a turn and for one that is queued into the running turn, with the
-exact text less trailing white space. `Stop` fires once per completed turn, `StopFailure` on an API error, and neither
-on an interrupt: that is only told by the transcript.
+exact text less trailing white space, and with a long paste wrapped in a tag. `Stop` fires once per completed turn,
+`StopFailure` on an API error, and neither on an interrupt: that is only told by the transcript.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -28,16 +29,21 @@ CAUSES = {
 }
 """What `StopFailure` calls its errors."""
 
-INTERRUPTED = "[Request interrupted by user"
+_INTERRUPTED = re.compile(r"\[Request interrupted by user[^\]\n]*\]")
+_PASTED = re.compile(
+    r'\n\n<pasted_content id="(?P<id>\w+)">\n(?P<text>.*?)\n</pasted_content id="(?P=id)">\n?', re.DOTALL
+)
+"""How a paste of four lines or of about a thousand characters stands in a prompt, for the model too."""
 
 
 def read_event(event: Mapping[str, object]) -> Sequence[Signal]:
     """One hook's input. Unknown hooks and missing fields mean nothing."""
     match event.get("hook_event_name"):
-        case "SessionStart":
-            return [SessionIdentified(_text(event, "session_id"), Path(_text(event, "transcript_path")))]
-        case "UserPromptSubmit":
-            return [PromptAccepted(_text(event, "prompt"))]
+        case "SessionStart" if session_id := _text(event, "session_id"):
+            transcript = _text(event, "transcript_path")
+            return [SessionIdentified(session_id, Path(transcript) if transcript else None)]
+        case "UserPromptSubmit" if prompt := _text(event, "prompt"):
+            return [PromptAccepted(_PASTED.sub(lambda paste: paste["text"], prompt))]
         case "Stop":
             return [TurnEnded(TurnOutcome.COMPLETED, _text(event, "last_assistant_message"))]
         case "StopFailure":
@@ -47,7 +53,7 @@ def read_event(event: Mapping[str, object]) -> Sequence[Signal]:
 
 
 def _failure(event: Mapping[str, object]) -> Iterator[Signal]:
-    error, message = _text(event, "error"), _text(event, "last_assistant_message")
+    error, message = _text(event, "error") or "unknown error", _text(event, "last_assistant_message")
     cause = CAUSES.get(error, FailureCause.OTHER)
     yield TurnEnded(TurnOutcome.FAILED, error=f"{error}: {message}" if message else error, cause=cause)
     if error == "rate_limit":
@@ -62,7 +68,9 @@ def read_transcript(lines: Sequence[str]) -> Sequence[Signal]:
 
 
 def _record(record: Mapping[str, object]) -> Iterator[Signal]:
-    if record.get("rowSource") == "harness" and any(text.startswith(INTERRUPTED) for text in _texts(record)):
+    """Rows of the CLI itself are marked; what a user wrote is not, and a subagent's interrupt is no end of the turn."""
+    own = record.get("type") == "user" and record.get("rowSource") == "harness" and not record.get("isSidechain")
+    if own and any(_INTERRUPTED.fullmatch(text) for text in _texts(record)):
         yield TurnEnded(TurnOutcome.INTERRUPTED, source=Source.TRANSCRIPT)
 
 
@@ -80,7 +88,7 @@ def _texts(record: Mapping[str, object]) -> Iterator[str]:
 def _parse(line: str) -> Mapping[str, object]:
     try:
         record = json.loads(line)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         return {}
     return record if isinstance(record, dict) else {}
 

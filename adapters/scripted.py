@@ -138,7 +138,7 @@ def _turn_end(outcome: TurnOutcome, event: Mapping[str, object]) -> Sequence[Sig
 def _parse(line: str) -> Mapping[str, object]:
     try:
         entry = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return entry if isinstance(entry, dict) else {}
 
