@@ -12,6 +12,7 @@ import anyio
 from mcp_agent.calls.log import CallLog
 from mcp_agent.config import Config
 from mcp_agent.server.starting import server_environment
+from mcp_agent.sessions.adopting import tmux_may_live
 from mcp_agent.sessions.launching import ServerCommand
 from mcp_agent.sessions.manager import SessionManager
 from mcp_agent.sessions.terminals import TerminalHost
@@ -47,6 +48,7 @@ class Runtime:
         cls, state: StateDirectory, config: Config, *, environ: Mapping[str, str] = os.environ
     ) -> AsyncGenerator["Runtime"]:
         """Leaving it ends the tasks of this server; sessions live on in tmux."""
+        state.calls.mkdir(mode=0o700, exist_ok=True)
         policy = Policy.resolve(environ, config.file_timeouts())
         calls = CallLog()
         async with anyio.create_task_group() as owner:
@@ -60,6 +62,7 @@ class Runtime:
                 server_command=ServerCommand(SERVER_ARGV, server_environment(environ)),
                 size=(config.sessions.columns, config.sessions.rows),
             )
+            await sessions.adopt(tmux_lives=lambda: tmux_may_live(state.tmux_socket))
             dispatcher = Dispatcher(_tools(config), policy, calls, state, owner)
             settings = {name: environ[name] for name in SETTING_VARIABLES if name in environ}
             yield cls(state, config, policy, state.ensure_owner_token(), sessions, calls, dispatcher, settings)

@@ -3,11 +3,12 @@
 import logging
 from datetime import timedelta
 
-from mcp_agent.errors import TmuxError
+from mcp_agent.errors import PaneGone, TmuxError
 from mcp_agent.processes import ProcessIdentity, marked, with_descendants
 from mcp_agent.processes.reaping import reap
 from mcp_agent.sessions.environment import SESSION_MARK
-from mcp_agent.tmux.terminal import PaneRef, Terminal
+from mcp_agent.sessions.live import LiveSession
+from mcp_agent.tmux.terminal import Terminal
 
 log = logging.getLogger(__name__)
 
@@ -29,9 +30,25 @@ async def end_processes(session_id: str) -> None:
         log.error("session %s: processes that could not be ended: %s", session_id, survivors)
 
 
-async def close_pane(terminal: Terminal, pane: PaneRef) -> None:
-    """Close the pane. A tmux that does not answer is logged: its panes are adopted, or swept, later."""
+async def close_pane(session: LiveSession) -> None:
+    """Close the session's pane; one that is gone is fine.
+
+    A tmux that does not answer is logged: its panes are adopted, or swept, later.
+    """
     try:
-        await terminal.close(pane)
+        await session.terminal.close(session.pane)
+    except PaneGone:
+        return
     except TmuxError as error:
-        log.warning("pane %s was not closed: %s", pane.pane_id, error)
+        log.warning("session %s: its pane was not closed: %s", session.id, error)
+
+
+async def end_unfinished(terminal: Terminal, session_id: str) -> None:
+    """End a launch that was broken off: nobody knows whether its pane came to be."""
+    await end_processes(session_id)
+    try:
+        for found in await terminal.panes():
+            if found.tags.get("session") == session_id:
+                await terminal.close(found.pane)
+    except TmuxError as error:
+        log.warning("session %s: a pane of it may be left: %s", session_id, error)

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +28,7 @@ class EventSpool:
 def _read_and_remove(path: Path) -> Mapping[str, object] | None:
     try:
         event = json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         log.warning("event %s is unreadable: %s", path.name, error)
         event = None
     path.unlink(missing_ok=True)
@@ -41,26 +42,32 @@ class TranscriptTail:
     path: Path | None = None
     _offset: int = field(default=0)
 
+    @classmethod
+    def from_end_of(cls, path: Path | None) -> "TranscriptTail":
+        """What was complete before was told before."""
+        tail = cls(path)
+        tail.take()
+        return tail
+
     def follow(self, path: Path | None) -> None:
         """Read this file from its beginning, unless it is the one already followed."""
         if path is not None and path != self.path:
             self.path, self._offset = path, 0
 
-    def skip_to_end(self) -> None:
-        """What is already there was told before."""
-        if self.path is not None and self.path.exists():
-            self._offset = self.path.stat().st_size
-
     def take(self) -> list[str]:
-        """The lines completed since the last look; a half-written last line waits for its end."""
+        """The lines completed since the last look; a half-written last line waits for its end.
+
+        A file that was cut short is read on from its new end: what it holds was told before.
+        """
         if self.path is None:
             return []
         try:
             with self.path.open("rb") as file:
+                self._offset = min(self._offset, os.fstat(file.fileno()).st_size)
                 file.seek(self._offset)
                 data = file.read()
         except OSError:
             return []
         complete = data[: data.rfind(b"\n") + 1]
         self._offset += len(complete)
-        return complete.decode("utf-8", "replace").splitlines()
+        return complete.decode("utf-8", "replace").split("\n")[:-1]

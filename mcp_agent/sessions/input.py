@@ -1,23 +1,35 @@
 """One send: place the text, see it in the composer, submit it, and prove that it left.
 
-The text is never placed twice. Submit is pressed again only while the composer provably still holds our text.
+The text is never placed twice. Submit is pressed only while the composer provably holds our text.
 """
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
-from mcp_agent.adapter import Composer
-from mcp_agent.errors import PaneDead, PaneGone, SendRefused, SessionBlocked, SessionEnded
+import anyio
+
+from mcp_agent.adapter import Busy, Composer
+from mcp_agent.errors import PaneDead, PaneGone, SendRefused, SessionBlocked, SessionEnded, TmuxUnavailable
 from mcp_agent.sessions.live import ExpectedPrompt, LiveSession
 from mcp_agent.sessions.signals import ENDED, SessionState
 
+FREE_WITHIN = timedelta(seconds=2)
+"""A composer that is still drawn with an earlier prompt is empty by then; what stands there longer is a draft."""
 SHOWN_WITHIN = timedelta(seconds=10)
 """A CLI that has not drawn a placed text by then is not going to."""
 ACCEPTED_WITHIN = timedelta(seconds=10)
 """A CLI that has not taken a submitted text by then has probably swallowed it."""
 SUBMIT_AGAIN_AFTER = timedelta(seconds=2)
+LOOK_EVERY = timedelta(milliseconds=500)
 LONGEST_PROMPT_BYTES = 1024 * 1024
+SHORTEST_END = 40
+"""Fewer characters could be the end of our text by chance, typed by somebody else."""
+
+_UNSENDABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+_TAKES_NOTHING = ENDED | {SessionState.STARTING, SessionState.BLOCKED, SessionState.WAITING}
 
 
 class SendOutcome(StrEnum):
@@ -37,24 +49,21 @@ class Sent:
     turn_id: str | None
 
 
+UNCONFIRMED = Sent(SendOutcome.UNCONFIRMED, None)
+
+
 async def send(session: LiveSession, text: str) -> Sent:
     """Give the session a prompt.
 
-    Raises `SendRefused`, `SessionBlocked` or `SessionEnded`, each with nothing submitted.
+    Raises `SendRefused`, `SessionBlocked`, `SessionEnded` or `TmuxUnavailable`, each with nothing submitted.
     """
     _check_text(session, text)
-    async with session.input_lock:
-        _check_state(session)
-        await _check_composer(session)
-        guarded = session.adapter.guard(text)
-        expected = session.expect_prompt(guarded)
+    async with session.send_lock, session.input_lock:
         try:
-            await session.terminal.paste(session.pane, guarded)
-            return await _submit(session, expected)
+            await _check_composer(session)
+            return await _deliver(session, session.adapter.guard(text))
         except (PaneDead, PaneGone) as error:
-            raise SessionEnded(session.id, str(error)) from error
-        finally:
-            session.forget_prompt(expected)
+            raise SessionEnded(session.id, session.over or str(error)) from error
 
 
 def _check_text(session: LiveSession, text: str) -> None:
@@ -63,49 +72,108 @@ def _check_text(session: LiveSession, text: str) -> None:
         raise SendRefused(session.id, "the prompt is empty")
     if size > LONGEST_PROMPT_BYTES:
         raise SendRefused(session.id, f"the prompt has {size} bytes, {LONGEST_PROMPT_BYTES} is the most")
-    unsendable = next((c for c in text if (c < " " and c not in "\n\r\t") or "\ud800" <= c <= "\udfff"), None)
-    if unsendable is not None:
-        raise SendRefused(session.id, f"the prompt holds the control character U+{ord(unsendable):04X}")
+    if found := _UNSENDABLE.search(text):
+        raise SendRefused(session.id, f"the prompt holds the control character U+{ord(found[0]):04X}")
 
 
 def _check_state(session: LiveSession) -> None:
-    state, dialog = session.state, session.status.dialog
-    if state in ENDED:
-        raise SessionEnded(session.id, f"{state} ({session.status.detail})" if session.status.detail else state)
-    if state is SessionState.BLOCKED and dialog is not None:
+    dialog = session.status.dialog
+    if session.over:
+        raise SessionEnded(session.id, session.over)
+    if session.state is SessionState.BLOCKED and dialog is not None:
         raise SessionBlocked(session.id, dialog.name, dialog.advice, session.screen.text)
-    if state is SessionState.WAITING:
+    if session.state is SessionState.WAITING:
         raise SendRefused(
             session.id, f"it waits for an answer ({session.status.detail}), a prompt would be taken as one"
         )
-    if state is SessionState.STARTING:
+    if session.state is SessionState.STARTING:
         raise SendRefused(session.id, "it is still starting")
 
 
 async def _check_composer(session: LiveSession) -> None:
-    composer = session.adapter.composer(await session.look())
+    """See to it that a prompt could be placed and would be nothing but our text."""
+    if session.over:
+        raise SessionEnded(session.id, session.over)
+    free = await _see(session, lambda: session.state in _TAKES_NOTHING or _draft(session) == "", limit=FREE_WITHIN)
     _check_state(session)
-    if composer is None:
+    if free:
+        return
+    if _draft(session) is None:
         raise SendRefused(session.id, "no prompt is visible on its screen")
-    if composer.draft:
-        raise SendRefused(session.id, "somebody's draft stands in its composer")
+    raise SendRefused(session.id, "somebody's draft stands in its composer")
+
+
+async def _deliver(session: LiveSession, text: str) -> Sent:
+    try:
+        await session.terminal.paste(session.pane, text)
+        shown = await _see(session, lambda: bool(session.over) or _holds(session, text), limit=SHOWN_WITHIN)
+    except TmuxUnavailable:
+        return UNCONFIRMED
+    if session.over:
+        raise SessionEnded(session.id, session.over)
+    if not shown:
+        return UNCONFIRMED
+    expected = session.expect_prompt(text)
+    try:
+        return await _submit(session, expected)
+    finally:
+        session.forget_prompt(expected)
 
 
 async def _submit(session: LiveSession, expected: ExpectedPrompt) -> Sent:
-    shown = await session.wait_until(lambda: _holds(session, expected.text), limit=SHOWN_WITHIN)
-    if not shown:
-        return Sent(SendOutcome.UNCONFIRMED, None)
-    presses = ACCEPTED_WITHIN // SUBMIT_AGAIN_AFTER
-    for press in range(presses):
-        if press == 0 or _holds(session, expected.text):
-            await session.terminal.press(session.pane, *session.adapter.submit_keys)
-        if await session.wait_until(expected.arrived.is_set, limit=SUBMIT_AGAIN_AFTER):
+    pressed, was_busy = False, _is_busy(session)
+    for _ in range(ACCEPTED_WITHIN // SUBMIT_AGAIN_AFTER):
+        took_it = pressed and _is_busy(session) and not was_busy
+        if await _still_holds(session, expected.text) and not took_it:
+            pressed = await _press_submit(session) or pressed
+        if await session.wait_until(lambda: bool(expected.turn or session.over), limit=SUBMIT_AGAIN_AFTER):
             break
-        await session.look()
+    session.take_events()
+    if session.over and not pressed and expected.turn is None:
+        raise SessionEnded(session.id, session.over)
     if expected.turn is None:
-        return Sent(SendOutcome.UNCONFIRMED, None)
-    outcome = SendOutcome.QUEUED if expected.joined else SendOutcome.DELIVERED
-    return Sent(outcome, expected.turn.id)
+        return UNCONFIRMED
+    return Sent(SendOutcome.QUEUED if expected.joined else SendOutcome.DELIVERED, expected.turn.id)
+
+
+async def _press_submit(session: LiveSession) -> bool:
+    """Whether the keys were pressed, or may have been."""
+    try:
+        await session.terminal.press(session.pane, *session.adapter.submit_keys)
+    except (PaneDead, PaneGone):
+        return False
+    except TmuxUnavailable:
+        return True
+    return True
+
+
+async def _still_holds(session: LiveSession, text: str) -> bool:
+    """Whether the composer holds our text now, with no question in front of it; a screen that hides says no."""
+    try:
+        await session.look()
+    except (PaneGone, TmuxUnavailable):
+        return False
+    return session.state not in _TAKES_NOTHING and _holds(session, text)
+
+
+async def _see(session: LiveSession, holds: Callable[[], bool], *, limit: timedelta) -> bool:
+    """Look until the condition holds on a screen captured after this call; False when the limit passed first."""
+    deadline_seconds = anyio.current_time() + limit.total_seconds()
+    await session.look()
+    while not holds() and (left := timedelta(seconds=deadline_seconds - anyio.current_time())) > timedelta(0):
+        await session.wait_until(holds, limit=min(left, LOOK_EVERY))
+        await session.look()
+    return holds()
+
+
+def _is_busy(session: LiveSession) -> bool:
+    return isinstance(session.status.reading, Busy)
+
+
+def _draft(session: LiveSession) -> str | None:
+    """What the composer holds; None when none is visible."""
+    composer = session.adapter.composer(session.screen)
+    return None if composer is None else composer.draft
 
 
 def _holds(session: LiveSession, text: str) -> bool:
@@ -118,4 +186,4 @@ def shows(composer: Composer, text: str) -> bool:
     if composer.is_chip:
         return True
     drawn, meant = "".join(composer.draft.split()), "".join(text.split())
-    return bool(drawn) and meant.endswith(drawn)
+    return drawn == meant or (len(drawn) >= SHORTEST_END and meant.endswith(drawn))

@@ -1,6 +1,7 @@
 """Everything between a person's wish and a running CLI: the launch request, its files, the bridge's file, the pane."""
 
 import json
+import os
 import secrets
 import shutil
 import sys
@@ -31,7 +32,7 @@ class ServerCommand:
 
 def find_executable(adapter: Adapter, environment: Mapping[str, str]) -> Path:
     """The CLI's program on the session's PATH. Raises `CliNotInstalled`, which says how to install it."""
-    found = shutil.which(adapter.executable, path=environment.get("PATH"))
+    found = shutil.which(adapter.executable, path=environment.get("PATH", os.defpath))
     if found is None:
         raise CliNotInstalled(adapter.title, adapter.executable, adapter.install_hint)
     return Path(found).absolute()

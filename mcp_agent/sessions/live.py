@@ -5,28 +5,45 @@ and the transcript, so that a lost hint costs time and never truth.
 """
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from typing import TypeVar
 
 import anyio
 
-from mcp_agent.adapter import Adapter, PromptAccepted, Screen, SessionIdentified, TurnEnded
-from mcp_agent.errors import PaneGone, TmuxUnavailable
+from mcp_agent.adapter import Adapter, PromptAccepted, Screen, SessionIdentified, Signal, TurnEnded
+from mcp_agent.errors import PaneGone, TmuxError
 from mcp_agent.sessions.events import EventSpool, TranscriptTail
 from mcp_agent.sessions.record import SessionRecord
-from mcp_agent.sessions.signals import ENDED, BridgeUp, Exited, SessionSignal, SessionState, Status, Vanished, reduce
+from mcp_agent.sessions.signals import (
+    ENDED,
+    BridgeUp,
+    Exited,
+    Reading,
+    Seen,
+    SessionSignal,
+    SessionState,
+    Status,
+    Vanished,
+    reduce,
+)
 from mcp_agent.sessions.turns import Turn, Turns
 from mcp_agent.tmux.terminal import Died, Lost, PaneRef, Terminal, Wrote
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 SETTLE = timedelta(milliseconds=150)
 """A screen is read when nothing was written for this long."""
 LONGEST_SETTLE = timedelta(milliseconds=500)
 """A spinner never settles, so a screen is read at least this often while something is written."""
+LOOK_AGAIN_AFTER = timedelta(seconds=5)
+"""Without any hint: an event whose teller could not reach the server is found by then."""
 RETRY_AFTER = timedelta(seconds=1)
+LAST_LOOK_WITHIN = timedelta(seconds=2)
 
 
 @dataclass(slots=True)
@@ -34,7 +51,6 @@ class ExpectedPrompt:
     """Evidence that one text was taken as a prompt. `turn` is None until it came."""
 
     text: str
-    arrived: anyio.Event = field(default_factory=anyio.Event)
     turn: Turn | None = None
     joined: bool = False
     """The text was taken into a turn that was already running."""
@@ -46,7 +62,8 @@ class LiveSession:
 
     record: SessionRecord
     adapter: Adapter
-    terminal: Terminal
+    opened: Terminal | None
+    """None when the terminal was gone before anybody could look."""
     spool: EventSpool
     tail: TranscriptTail
     token: str = field(repr=False)
@@ -54,7 +71,10 @@ class LiveSession:
     status: Status = field(default_factory=Status)
     turns: Turns = field(default_factory=Turns)
     screen: Screen = field(default_factory=lambda: Screen(()))
+    send_lock: anyio.Lock = field(default_factory=anyio.Lock)
+    """Sends wait here for each other, so that an interrupt waits for one of them at most."""
     input_lock: anyio.Lock = field(default_factory=anyio.Lock)
+    """Held by whoever pastes or presses."""
     _changed: anyio.Event = field(default_factory=anyio.Event)
     _dirty: anyio.Event = field(default_factory=anyio.Event)
     _expected: list[ExpectedPrompt] = field(default_factory=list)
@@ -69,9 +89,24 @@ class LiveSession:
         return self.status.state
 
     @property
+    def over(self) -> str | None:
+        """How the session ended; None while it lives."""
+        if self.state not in ENDED:
+            return None
+        return f"{self.state} ({self.status.detail})" if self.status.detail else str(self.state)
+
+    @property
+    def terminal(self) -> Terminal:
+        """Raises `PaneGone`."""
+        if self.opened is None:
+            raise PaneGone("(none)")
+        return self.opened
+
+    @property
     def pane(self) -> PaneRef:
+        """Raises `PaneGone`."""
         if self.record.pane is None:
-            raise PaneGone("(none yet)")
+            raise PaneGone("(none)")
         return self.record.pane
 
     async def observe(self) -> None:
@@ -131,24 +166,23 @@ class LiveSession:
             self._drain()
             capture = await self.terminal.capture(self.pane)
             self.screen = Screen(capture.lines, capture.title, capture.dim_lines)
-            readings = self.adapter.read(self.screen)
-            for signal in readings or ():
-                self.apply(signal)
-            if not readings:
-                self.apply_nothing_seen()
+            said = self._asked(self.adapter.read, self.screen)
+            self._apply_all(signal for signal in said if not isinstance(signal, Reading))
+            self.apply(Seen(tuple(signal for signal in said if isinstance(signal, Reading))))
             return self.screen
-
-    def apply_nothing_seen(self) -> None:
-        """The screen says nothing: a dialog that stood there is gone, and the waiters may compare its content."""
-        if self.state in {SessionState.BLOCKED, SessionState.WAITING}:
-            self.status = replace(self.status, reading=None)
-        self._changed.set()
-        self._changed = anyio.Event()
 
     def _drain(self) -> None:
         for event in self.spool.take():
-            self._apply_all(self.adapter.read_event(event))
-        self._apply_all(self.adapter.read_transcript(self.tail.take()))
+            self._apply_all(self._asked(self.adapter.read_event, event))
+        self._apply_all(self._asked(self.adapter.read_transcript, self.tail.take()))
+
+    def _asked(self, question: Callable[[T], Sequence[Signal]], about: T) -> Sequence[Signal]:
+        """The adapter's answer; nothing, and a word in the log, when it fails instead."""
+        try:
+            return question(about)
+        except Exception:  # foreign code: an installed adapter may raise anything, and its fault ends no session
+            log.exception("session %s: its adapter failed", self.id)
+            return ()
 
     def _apply_all(self, signals: Iterable[SessionSignal]) -> None:
         for signal in signals:
@@ -160,14 +194,13 @@ class LiveSession:
         for expected in self._expected:
             if expected.turn is None and same_words(expected.text, accepted.text):
                 expected.turn, expected.joined = turn, joins
-                expected.arrived.set()
                 return
 
     def _identify(self, identified: SessionIdentified) -> None:
-        self.record = replace(
-            self.record, native_session_id=identified.native_session_id, transcript=identified.transcript
-        )
-        self.tail.follow(identified.transcript)
+        """A CLI that does not repeat where its transcript is has not moved it."""
+        transcript = identified.transcript or self.record.transcript
+        self.record = replace(self.record, native_session_id=identified.native_session_id, transcript=transcript)
+        self.tail.follow(transcript)
         self.on_record(self.record)
 
     async def _watch_pane(self) -> None:
@@ -178,24 +211,32 @@ class LiveSession:
                     case Wrote():
                         self.hint()
                     case Died(exit_status=status, exit_signal=signal):
+                        await self._look_last()
                         self.apply(Exited(status, signal))
                     case Lost():
+                        self._drain()
                         self.apply(Vanished())
                 if self.state in ENDED:
                     return
 
+    async def _look_last(self) -> None:
+        """The last words of a CLI stay on the screen of its dead pane."""
+        with anyio.move_on_after(LAST_LOOK_WITHIN.total_seconds()), suppress(TmuxError):
+            await self.look()
+
     async def _read_when_dirty(self) -> None:
         while True:
-            await self._dirty.wait()
+            with anyio.move_on_after(LOOK_AGAIN_AFTER.total_seconds()):
+                await self._dirty.wait()
             await self._settle()
             try:
                 await self.look()
-            except TmuxUnavailable as error:
+            except PaneGone:
+                return
+            except TmuxError as error:
                 log.warning("session %s: %s; trying again", self.id, error)
                 await anyio.sleep(RETRY_AFTER.total_seconds())
                 self.hint()
-            except PaneGone:
-                return
 
     async def _settle(self) -> None:
         with anyio.move_on_after(LONGEST_SETTLE.total_seconds()):

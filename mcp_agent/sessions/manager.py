@@ -1,10 +1,11 @@
-"""All sessions of one server: started, found, prompted, interrupted, stopped."""
+"""All sessions of one server: started, found, prompted, interrupted, stopped, and taken over from an earlier server."""
 
 import logging
 import os
+import shutil
+import stat
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
@@ -13,26 +14,28 @@ import anyio
 from anyio.abc import TaskGroup
 
 from mcp_agent import registry
-from mcp_agent.adapter import Adapter, LaunchRequest
-from mcp_agent.errors import BadWorkingDirectory, McpAgentError, UnknownSession
+from mcp_agent.adapter import Adapter
+from mcp_agent.errors import BadWorkingDirectory, McpAgentError, PaneDead, PaneGone, SessionEnded, UnknownSession
 from mcp_agent.processes import ProcessIdentity
 from mcp_agent.processes.reaping import wait_gone
 from mcp_agent.sessions import closing, input, launching, starting
+from mcp_agent.sessions.adopting import Adoption
 from mcp_agent.sessions.environment import shared
 from mcp_agent.sessions.events import EventSpool, TranscriptTail
 from mcp_agent.sessions.launching import ServerCommand
 from mcp_agent.sessions.live import LiveSession
 from mcp_agent.sessions.record import SessionOptions, SessionRecord, save_record
-from mcp_agent.sessions.signals import ENDED, SessionState, Stopped
+from mcp_agent.sessions.signals import SessionState, Stopped
 from mcp_agent.sessions.terminals import TerminalHost
+from mcp_agent.sessions.turns import Turn
 from mcp_agent.sessions.versions import version_of
 from mcp_agent.state import StateDirectory, new_session_id
 from mcp_agent.timeouts import Policy
 
 log = logging.getLogger(__name__)
 
-CLEANUP_LIMIT = timedelta(seconds=30)
-"""Ending a session that failed to start, or was abandoned, may take this long."""
+CALLS_CANCELLED_WITHIN = timedelta(seconds=30)
+"""The clean-up of a session's tool calls may take this long before its CLI is ended all the same."""
 INTERRUPTED_WITHIN = timedelta(seconds=10)
 LONGEST_WAIT = timedelta(days=365)
 
@@ -54,6 +57,7 @@ class SessionManager:
     size: tuple[int, int] = (120, 36)
     _sessions: dict[str, LiveSession] = field(default_factory=dict)
     _stopping: dict[str, anyio.Event] = field(default_factory=dict)
+    _ties: dict[str, anyio.CancelScope] = field(default_factory=dict)
 
     def all(self) -> list[LiveSession]:
         """Every session of this server, oldest first, stopped ones too."""
@@ -82,24 +86,36 @@ class SessionManager:
             created_at=time.time(),
             shell_environment=environment,
             trust=options.trust,
+            tied_to=options.tied_to,
         )
-        directory = self.state.make_session(record.id)
-        request = launching.launch_request(
-            options, record, executable=executable, directory=directory, policy=self.policy
-        )
-        return await self._launch(options, record, adapter=adapter, request=request)
+        try:
+            session = await self._launch(options, record, adapter=adapter, executable=executable)
+            self.owner.start_soon(self._tell_version, session, executable)
+            await starting.wait_ready(session, self.policy.prompt_ready(adapter.id, adapter.limits))
+        except BaseException as error:
+            await self._take_back(record.id, error)
+            raise
+        return session
 
     async def send(self, session_id: str, text: str) -> input.Sent:
         return await input.send(self.get(session_id), text)
 
     async def interrupt(self, session_id: str) -> bool:
-        """Stop the running turn and keep the session; False when no turn ran, or it did not end in time."""
+        """Stop what the CLI works on and keep the session; False when it did not work, or did not end in time.
+
+        It overtakes sends that wait, and waits for the one that runs.
+        """
         session = self.get(session_id)
-        turn = session.turns.current
-        if turn is None or session.state in ENDED:
-            return False
-        await session.terminal.press(session.pane, *session.adapter.interrupt_keys)
-        return await session.wait_until(lambda: session.turns.current is None, limit=INTERRUPTED_WITHIN)
+        async with session.input_lock:
+            turn = session.turns.current
+            if session.over or not (turn or _works(session)):
+                return False
+            try:
+                await session.terminal.press(session.pane, *session.adapter.interrupt_keys)
+            except (PaneDead, PaneGone) as error:
+                raise SessionEnded(session_id, session.over or str(error)) from error
+            await session.wait_until(lambda: bool(session.over) or _is_done(session, turn), limit=INTERRUPTED_WITHIN)
+        return _is_done(session, turn)
 
     async def stop(self, session_id: str) -> int:
         """End a session and all that belongs to it, and say how many tool calls were cancelled.
@@ -110,14 +126,13 @@ class SessionManager:
         if session_id in self._stopping:
             await self._stopping[session_id].wait()
             return 0
-        self._stopping[session_id] = anyio.Event()
-        session.apply(Stopped())
+        stopped = self._stopping[session_id] = anyio.Event()
         cancelled = 0
-        with anyio.CancelScope(shield=True):
-            try:
+        try:
+            with anyio.CancelScope(shield=True):
                 cancelled = await self._end(session)
-            finally:
-                self._stopping[session_id].set()
+        finally:
+            stopped.set()
         return cancelled
 
     async def stop_all(self) -> None:
@@ -125,84 +140,139 @@ class SessionManager:
             for session in self.all():
                 group.start_soon(self.stop, session.id)
 
-    async def _launch(
-        self, options: SessionOptions, record: SessionRecord, *, adapter: Adapter, request: LaunchRequest
-    ) -> LiveSession:
-        try:
-            session = await self._spawn(options, record, adapter=adapter, request=request)
-        except BaseException:
-            launching.remove_launch_files(self.state, record.id)
-            with suppress(OSError):
-                self.state.session(record.id).rmdir()
-            raise
-        try:
-            self.owner.start_soon(session.observe, name=f"observe {session.id}")
-            self.owner.start_soon(self._tell_version, session, request.executable)
-            if options.tied_to is not None:
-                self.owner.start_soon(self._stop_after, session.id, options.tied_to)
-            await starting.wait_ready(session, self.policy.prompt_ready(adapter.id, adapter.limits))
-        except BaseException as error:
-            if isinstance(error, McpAgentError):
-                log.warning("session %s did not start: %s", session.id, error)
-            with anyio.move_on_after(CLEANUP_LIMIT.total_seconds(), shield=True):
-                await self.stop(session.id)
-            raise
-        return session
+    async def adopt(self, *, tmux_lives: Callable[[], bool]) -> None:
+        """Take over what an earlier server left, before any session is started here.
 
-    async def _spawn(
-        self, options: SessionOptions, record: SessionRecord, *, adapter: Adapter, request: LaunchRequest
+        Returns after the first try; a tmux that does not answer is asked again until it does, since only its answer
+        can say that a pane is gone. `tmux_lives` says whether there is one to ask: none is started to look.
+        """
+        adoption = Adoption(self.state, self.terminals, self.load_adapter, tmux_lives, self._enter)
+        if not await adoption.attempt():
+            self.owner.start_soon(adoption.attempt_until_answered)
+
+    async def _launch(
+        self, options: SessionOptions, record: SessionRecord, *, adapter: Adapter, executable: Path
     ) -> LiveSession:
+        directory = self.state.make_session(record.id)
+        request = launching.launch_request(
+            options, record, executable=executable, directory=directory, policy=self.policy
+        )
         launch = adapter.launch(request)
         launching.write_launch_files(launch)
         token = launching.write_bridge_file(
             self.state, record, adapter=adapter, policy=self.policy, server=self.server_command
         )
-        spool = EventSpool(request.session_directory / "events")
+        spool = EventSpool(directory / "events")
         spool.directory.mkdir(mode=0o700, exist_ok=True)
+        record = replace(record, native_session_id=launch.native_session_id)
+        save_record(self.state, record)
         terminal = await self.terminals.acquire()
         try:
             pane = await launching.spawn(terminal, launch, options, adapter=adapter, record=record, size=self.size)
+            record = replace(record, pane=pane)
+            save_record(self.state, record)
         except BaseException:
             with anyio.CancelScope(shield=True):
+                await closing.end_unfinished(terminal, record.id)
                 await self.terminals.release()
             raise
-        record = replace(record, pane=pane, native_session_id=launch.native_session_id)
-        session = LiveSession(record, adapter, terminal, spool, TranscriptTail(), token, self._save)
-        self._save(record)
-        self._sessions[record.id] = session
+        return self._enter(LiveSession(record, adapter, terminal, spool, TranscriptTail(), token))
+
+    def _enter(self, session: LiveSession) -> LiveSession:
+        """From here on the session is known, observed while its pane is there, and tied to what it was tied to.
+
+        One that was stopped already is stopped to the end.
+        """
+        self._sessions[session.id] = session
+        session.on_record = self._keep
+        if session.opened is not None:
+            self.owner.start_soon(session.observe, name=f"observe {session.id}")
+        if session.record.tied_to is not None:
+            self.owner.start_soon(self._stop_after, session, session.record.tied_to)
+        if session.record.stopped:
+            self.owner.start_soon(self.stop, session.id)
         return session
 
+    async def _take_back(self, session_id: str, error: BaseException) -> None:
+        """Leave nothing of a session that did not come to its prompt."""
+        with anyio.CancelScope(shield=True):
+            if session := self._sessions.get(session_id):
+                if isinstance(error, McpAgentError):
+                    screen = "\n".join(session.screen.lines)
+                    log.warning("session %s did not start: %s; its screen:\n%s", session_id, error, screen)
+                await self.stop(session_id)
+                self._sessions.pop(session_id, None)
+                self._stopping.pop(session_id, None)
+            shutil.rmtree(self.state.session(session_id), ignore_errors=True)
+
     async def _end(self, session: LiveSession) -> int:
-        cancelled = await self.cancel_calls(session.id)
-        await closing.end_processes(session.id)
-        await closing.close_pane(session.terminal, session.pane)
-        await self.terminals.release()
-        launching.remove_launch_files(self.state, session.id)
+        session.apply(Stopped())
         session.record = replace(session.record, stopped=True)
-        self._save(session.record)
+        self._keep(session.record)
+        if tie := self._ties.pop(session.id, None):
+            tie.cancel()
+        cancelled = await self._cancel_calls(session.id)
+        await closing.end_processes(session.id)
+        await closing.close_pane(session)
+        if session.opened is not None:
+            await self.terminals.release()
+        launching.remove_launch_files(self.state, session.id)
         return cancelled
 
-    async def _stop_after(self, session_id: str, process: ProcessIdentity) -> None:
-        await wait_gone([process], limit=LONGEST_WAIT)
-        await self.stop(session_id)
+    async def _cancel_calls(self, session_id: str) -> int:
+        with anyio.move_on_after(CALLS_CANCELLED_WITHIN.total_seconds()):
+            return await self.cancel_calls(session_id)
+        log.error("session %s: tool calls did not end within %s", session_id, CALLS_CANCELLED_WITHIN)
+        return 0
+
+    async def _stop_after(self, session: LiveSession, process: ProcessIdentity) -> None:
+        if session.state is SessionState.STOPPED:
+            return
+        with anyio.CancelScope() as self._ties[session.id]:
+            await wait_gone([process], limit=LONGEST_WAIT)
+        if self._ties.pop(session.id, None):
+            log.info("session %s is stopped: process %d, to which it was tied, has ended", session.id, process.pid)
+            await self.stop(session.id)
 
     async def _tell_version(self, session: LiveSession, executable: Path) -> None:
-        version = await version_of(session.adapter, executable, environment=session.record.shell_environment)
+        version = await version_of(session, executable)
         if session.state is not SessionState.STOPPED:
             session.record = replace(session.record, provider_version=version)
-            self._save(session.record)
+            self._keep(session.record)
 
-    def _save(self, record: SessionRecord) -> None:
-        save_record(self.state, record)
+    def _keep(self, record: SessionRecord) -> None:
+        """Write the record. One that was taken back has none; a full disk ends no session."""
+        if not self.state.session(record.id).is_dir():
+            return
+        try:
+            save_record(self.state, record)
+        except OSError:
+            log.exception("session %s: its record could not be written", record.id)
+
+
+def _works(session: LiveSession) -> bool:
+    return session.state in {SessionState.BUSY, SessionState.WAITING}
+
+
+def _is_done(session: LiveSession, turn: Turn | None) -> bool:
+    """Whether the turn is over; without one, whether the screen says that the CLI works no more."""
+    if turn is None:
+        return not session.over and not _works(session)
+    now = session.turns.get(turn.id)
+    return now is not None and now.ended is not None
 
 
 def check_working_directory(path: Path) -> None:
     """Raises `BadWorkingDirectory` unless the CLI could work there."""
     if not path.is_absolute():
         raise BadWorkingDirectory(path, "is not an absolute path")
-    if not path.exists():
-        raise BadWorkingDirectory(path, "does not exist")
-    if not path.is_dir():
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        raise BadWorkingDirectory(path, "does not exist") from None
+    except (OSError, ValueError) as error:
+        raise BadWorkingDirectory(path, f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    if not stat.S_ISDIR(mode):
         raise BadWorkingDirectory(path, "is not a directory")
     if not os.access(path, os.W_OK | os.X_OK):
         raise BadWorkingDirectory(path, "is not writable")

@@ -1,20 +1,23 @@
 """The prompt-readiness clock: how long a starting CLI may show no progress.
 
-Activity is a change of content or a handled dialog. Spinners, counters and clocks move without anything happening, so
-they are taken out before two screens are compared.
+Activity is a screen with content that was not there before, or a handled dialog. Spinners, counters and clocks move
+without anything happening, so they are taken out before screens are compared, and frames that come back count once.
 """
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
-_VOLATILE = re.compile(r"[\d⠀-⣿◐◑◒◓·✢✳✶✻✽*|/\\-]+")
+_NUMBERS = re.compile(r"\d[\d.,:]*(?:[A-Za-z]{1,3}\b|%)?")
+"""Numbers with their units, so that `59s` and `1m 0s` are the same."""
+_MOVING = re.compile(r"[\u2800-\u28ff\u2580-\u25ff\u2720-\u274b·*|/\\.…-]+")
+"""Braille, blocks, circles, stars and dots: what spinners and progress bars are made of."""
 
 
 def content(lines: Sequence[str]) -> str:
-    """The lines without what moves by itself."""
-    return "\n".join(_VOLATILE.sub("", line).strip() for line in lines)
+    """The words without what moves by itself, wherever they stand."""
+    return " ".join(_MOVING.sub(" ", _NUMBERS.sub(" ", "\n".join(lines))).split())
 
 
 @dataclass(slots=True)
@@ -25,16 +28,17 @@ class ReadinessClock:
     absolute: timedelta | None
     started_seconds: float
     active_seconds: float = 0.0
-    _content: str = ""
+    _seen: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.active_seconds = self.started_seconds
 
     def saw(self, lines: Sequence[str], *, now_seconds: float) -> None:
-        """A screen was read: new content restarts the inactivity bound."""
+        """A screen was read: content not seen before restarts the inactivity bound."""
         seen = content(lines)
-        if seen != self._content:
-            self._content, self.active_seconds = seen, now_seconds
+        if seen not in self._seen:
+            self._seen.add(seen)
+            self.active_seconds = now_seconds
 
     def handled_dialog(self, *, now_seconds: float) -> None:
         self.active_seconds = now_seconds

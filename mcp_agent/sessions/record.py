@@ -49,6 +49,7 @@ class SessionRecord:
     trust: bool = False
     pane: PaneRef | None = None
     transcript: Path | None = None
+    tied_to: ProcessIdentity | None = None
     stopped: bool = False
 
 

@@ -18,6 +18,7 @@ from mcp_agent.adapter import (
     SessionIdentified,
     Signal,
     TurnEnded,
+    TurnOutcome,
     Waiting,
 )
 
@@ -61,8 +62,18 @@ class Stopped:
     """Somebody told the session to stop."""
 
 
-SessionSignal = Signal | BridgeUp | Exited | Vanished | Stopped
-_ScreenReading = Ready | Busy | Waiting | Blocked
+Reading = Ready | Busy | Waiting | Blocked
+"""What a screen can say of the CLI as a whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What one look at the screen said, which may be nothing."""
+
+    readings: tuple[Reading, ...] = ()
+
+
+SessionSignal = Signal | BridgeUp | Exited | Vanished | Stopped | Seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +82,7 @@ class Status:
 
     bridge_up: bool = False
     turn_running: bool = False
-    reading: _ScreenReading | None = None
+    reading: Reading | None = None
     limited: LimitedBy | None = None
     end: Exited | Vanished | Stopped | None = None
 
@@ -139,6 +150,8 @@ def reduce(status: Status, signal: SessionSignal) -> Status:
             return replace(status, bridge_up=True)
         case PromptAccepted():
             return replace(status, turn_running=True, limited=None)
+        case TurnEnded(outcome=TurnOutcome.COMPLETED):
+            return replace(status, turn_running=False, limited=None)
         case TurnEnded():
             return replace(status, turn_running=False)
         case LimitedBy():
@@ -147,3 +160,20 @@ def reduce(status: Status, signal: SessionSignal) -> Status:
             return status
         case Ready() | Busy() | Waiting() | Blocked():
             return replace(status, reading=signal)
+        case Seen(readings=()) if isinstance(status.reading, Waiting | Blocked):
+            return replace(status, reading=None)
+        case Seen(readings=()):
+            return status
+        case Seen(readings=readings):
+            return replace(status, reading=max(readings, key=_rank))
+
+
+def _rank(reading: Reading) -> int:
+    """A question outranks work, and work outranks a prompt."""
+    match reading:
+        case Waiting() | Blocked():
+            return 2
+        case Busy():
+            return 1
+        case Ready():
+            return 0

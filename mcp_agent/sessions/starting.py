@@ -7,15 +7,16 @@ import anyio
 
 from mcp_agent.errors import PromptReadyTimedOut, SessionEnded
 from mcp_agent.sessions import dialogs
+from mcp_agent.sessions.dialogs import Step
 from mcp_agent.sessions.live import LiveSession
 from mcp_agent.sessions.readiness import ReadinessClock
-from mcp_agent.sessions.signals import ENDED, SessionState
+from mcp_agent.sessions.signals import SessionState
 from mcp_agent.timeouts import PromptReady
 
 MOST_DIALOG_STEPS = 40
 """A dialog that takes more key presses than this is not being answered by them."""
-REDRAW_WITHIN = timedelta(milliseconds=500)
-"""A key press that has changed nothing by then is looked at again."""
+
+_STARTING = frozenset({SessionState.STARTING, SessionState.BLOCKED})
 
 
 async def wait_ready(
@@ -30,21 +31,21 @@ async def wait_ready(
     """
     readiness = ReadinessClock(limits.inactivity, limits.absolute, clock())
     steps = 0
-    while session.state not in {SessionState.READY, SessionState.BUSY, SessionState.LIMITED}:
-        if session.state in ENDED:
-            raise SessionEnded(session.id, _last_words(session))
-        dialog = session.status.dialog
-        if dialog is not None:
-            if steps == MOST_DIALOG_STEPS or not await dialogs.answer(session, trust=session.record.trust):
-                return SessionState.BLOCKED
-            steps += 1
-            readiness.handled_dialog(now_seconds=clock())
-            await _next_screen(session, REDRAW_WITHIN)
-        else:
-            await _next_screen(session, readiness.remaining(now_seconds=clock()))
-        readiness.saw(session.screen.lines, now_seconds=clock())
+    while session.over is None and session.state in _STARTING:
         if (passed := readiness.passed(now_seconds=clock())) is not None:
             raise PromptReadyTimedOut(session.id, passed[1], passed[0], session.screen.text)
+        if session.status.dialog is None:
+            await _next_screen(session, readiness.remaining(now_seconds=clock()))
+        else:
+            did = await dialogs.step(session, trust=session.record.trust)
+            if did is Step.HANDLED:
+                steps += 1
+                readiness.handled_dialog(now_seconds=clock())
+            if did is Step.NOT_OURS or steps == MOST_DIALOG_STEPS:
+                return SessionState.BLOCKED
+        readiness.saw(session.screen.lines, now_seconds=clock())
+    if session.over:
+        raise SessionEnded(session.id, _last_words(session.over, session))
     return session.state
 
 
@@ -53,8 +54,7 @@ async def _next_screen(session: LiveSession, limit: timedelta) -> None:
     await session.wait_until(lambda: (session.status, session.screen) != before, limit=limit)
 
 
-def _last_words(session: LiveSession) -> str:
+def _last_words(how: str, session: LiveSession) -> str:
     """How it ended, and the last thing on its screen."""
     lines = [line for line in session.screen.lines if line.strip()]
-    ended = f"{session.state} ({session.status.detail})" if session.status.detail else str(session.state)
-    return f"{ended}; its last line was: {lines[-1].strip()}" if lines else ended
+    return f"{how}; its last line was: {lines[-1].strip()}" if lines else how

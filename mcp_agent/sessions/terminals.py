@@ -1,5 +1,6 @@
 """The terminal of a server: opened with its first session, shut down with its last."""
 
+import logging
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
@@ -8,7 +9,10 @@ from typing import Protocol
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
 
+from mcp_agent.errors import TmuxError
 from mcp_agent.tmux.terminal import Terminal
+
+log = logging.getLogger(__name__)
 
 
 class OwnedTerminal(Terminal, Protocol):
@@ -44,11 +48,12 @@ class TerminalHost:
 
     async def release(self) -> None:
         """One user less; without any, the terminal's server is shut down. Returns when that is done."""
-        async with self._lock:
-            self._users -= 1
-            if self._users == 0 and self._terminal is not None:
-                self._close.set()
-                await self._closed.wait()
+        with anyio.CancelScope(shield=True):
+            async with self._lock:
+                self._users -= 1
+                if self._users == 0 and self._terminal is not None:
+                    self._close.set()
+                    await self._closed.wait()
 
     async def _hold(self, *, task_status: TaskStatus[None]) -> None:
         try:
@@ -56,7 +61,18 @@ class TerminalHost:
                 self._terminal = terminal
                 task_status.started()
                 await self._close.wait()
-                await terminal.shutdown()
+                await _shut_down(terminal)
         finally:
             self._terminal = None
             self._closed.set()
+
+
+async def _shut_down(terminal: OwnedTerminal) -> None:
+    """End the terminal's server, unless it holds panes that no session of ours has given back."""
+    try:
+        if left := await terminal.panes():
+            log.warning("the terminal stays: panes %s are nobody's", ", ".join(pane.pane.pane_id for pane in left))
+        else:
+            await terminal.shutdown()
+    except TmuxError as error:
+        log.warning("the terminal was not shut down: %s", error)

@@ -5,8 +5,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-import anyio
-
 from mcp_agent.adapter import TurnEnded
 
 
@@ -28,7 +26,6 @@ class Turns:
 
     clock: Callable[[], float] = time.time
     _turns: dict[str, Turn] = field(default_factory=dict)
-    _settled: dict[str, anyio.Event] = field(default_factory=dict)
     _current: str | None = None
 
     @property
@@ -50,7 +47,7 @@ class Turns:
             self._turns[running.id] = joined
             return joined
         turn = Turn(f"t-{secrets.token_hex(5)}", prompt, self.clock())
-        self._turns[turn.id], self._settled[turn.id], self._current = turn, anyio.Event(), turn.id
+        self._turns[turn.id], self._current = turn, turn.id
         return turn
 
     def end(self, ended: TurnEnded) -> Turn | None:
@@ -60,10 +57,4 @@ class Turns:
             return None
         over = replace(running, ended=ended, ended_at=self.clock())
         self._turns[over.id], self._current = over, None
-        self._settled[over.id].set()
         return over
-
-    async def wait(self, turn_id: str) -> Turn:
-        """The turn, once it is over."""
-        await self._settled[turn_id].wait()
-        return self._turns[turn_id]
