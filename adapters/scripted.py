@@ -16,6 +16,7 @@ from adapters import scripted_screen as screens
 from mcp_agent.adapter import (
     Adapter,
     Composer,
+    FailureCause,
     Launch,
     LaunchFile,
     LaunchRequest,
@@ -36,7 +37,7 @@ ALLOW_EVERYTHING = "allow-all"
 
 _TIMEOUT_KEY = "mcp_tool_timeout_seconds"
 _VERSION = re.compile(r"\b\d+(?:\.\d+)+\b")
-_RATE_LIMITED = "model error 429"
+_MODEL_ERROR = re.compile(r"model error (\d{3})")
 
 
 class Scripted:
@@ -130,9 +131,21 @@ class Scripted:
 def _turn_end(outcome: TurnOutcome, event: Mapping[str, object]) -> Sequence[Signal]:
     error = event.get("error")
     reason = error if isinstance(error, str) else None
-    ended = TurnEnded(outcome, str(event.get("final_text", "")), reason)
-    limited = reason is not None and reason.startswith(_RATE_LIMITED)
-    return (ended, LimitedBy("rate", source=Source.HOOK)) if limited else (ended,)
+    status = _status(reason)
+    ended = TurnEnded(outcome, str(event.get("final_text", "")), reason, _cause(status))
+    return (ended, LimitedBy("rate", source=Source.HOOK)) if status == 429 else (ended,)
+
+
+def _status(reason: str | None) -> int | None:
+    """The HTTP status that the model's server refused with; None when it did not refuse."""
+    found = _MODEL_ERROR.match(reason or "")
+    return int(found[1]) if found else None
+
+
+def _cause(status: int | None) -> FailureCause:
+    if status in {401, 403}:
+        return FailureCause.LOGIN
+    return FailureCause.LIMITED if status == 429 or (status or 0) >= 500 else FailureCause.OTHER
 
 
 def _parse(line: str) -> Mapping[str, object]:

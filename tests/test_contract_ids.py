@@ -19,12 +19,6 @@ EXECUTIONS = "durable executions"
 NOT_BUILT = {
     "T4": PROVIDERS,
     "W4": RECORDS,
-    "W5": RECORDS,
-    "W6": RECORDS,
-    "W7": RECORDS,
-    "W8": RECORDS,
-    "W9": RECORDS,
-    "W10": RECORDS,
     "S6": RETENTION,
     "I5": INPUT,
     **dict.fromkeys(("E1", "E2", "E3", "E4", "E5", "E6", "E7", "E8"), EXECUTIONS),

@@ -137,14 +137,14 @@ def test_a_switched_off_bound_is_marked_in_the_matrix() -> None:
 # --- T3, T4, T11: units are exact divisions ---------------------------------------------------------------------------
 
 
-@pytest.mark.contract("T3", "T4", "T11")
+@pytest.mark.contract("T3", "T11")
 @pytest.mark.parametrize(("unit", "values"), [("ms", [5_400_000, 1_020_000, 46_000]), ("s", [5400, 1020, 46])])
 def test_a_provider_is_told_whole_numbers_of_its_own_unit(unit: Literal["ms", "s"], values: list[int]) -> None:
     told = [Provider(unit=unit).mcp_timeout(Policy.resolve({MCP: text}).mcp_call) for text in ("90m", "17m", "45.5s")]
     assert [setting.value for setting in told if setting] == values
 
 
-@pytest.mark.contract("T3", "T4")
+@pytest.mark.contract("T3")
 def test_the_matrix_names_each_providers_own_setting_and_unit() -> None:
     row = one_row(rows(Policy(), [PATIENT]), Layer.MCP_CALL)
     assert (row.unit, row.note) == ("s", "told to the CLI as LIMIT=5400 (s)")

@@ -11,6 +11,8 @@ from enum import StrEnum
 
 import anyio
 
+from mcp_agent.calls.watchdog import CLEANUP_LIMIT
+
 ENDED_CALLS_KEPT = 1000
 
 
@@ -105,12 +107,13 @@ class CallLog:
     async def cancel_session(self, session_id: str) -> int:
         """Cancel the calls of a session, also those that are not waited for any more, and wait for their clean-up.
 
-        Answers how many there were.
+        The wait is bounded. Answers how many there were.
         """
         left = [work for call_id, work in self._works.items() if call_id not in self._open]
         calls = [call for call in [*self._open.values(), *left] if call.record.session_id == session_id]
         for call in calls:
             call.scope.cancel()
-        for call in calls:
-            await call.closed.wait()
+        with anyio.move_on_after(CLEANUP_LIMIT.total_seconds()):
+            for call in calls:
+                await call.closed.wait()
         return len(calls)

@@ -1,14 +1,12 @@
 """`mcp-agent ask`: one session, one prompt, its final answer, nothing left."""
 
 import os
-import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from mcp_agent.cli.context import client, print_json, start_body
+from mcp_agent.cli.context import client, client_for_session, print_json, prompt_text, start_body
 from mcp_agent.cli.options import (
     AllowTool,
     AsJson,
@@ -20,7 +18,15 @@ from mcp_agent.cli.options import (
     Provider,
     Trust,
 )
-from mcp_agent.errors import Limited, LoginInvalid, McpAgentError, SessionBlocked, TurnFailed, Unconfirmed
+from mcp_agent.errors import (
+    Limited,
+    LoginInvalid,
+    McpAgentError,
+    ServerUnreachable,
+    SessionBlocked,
+    TurnFailed,
+    Unconfirmed,
+)
 from mcp_agent.processes import identify
 from mcp_agent.server.client import Client, Json
 
@@ -42,7 +48,6 @@ def ask(
 
     The session ends with this command, however the command ends.
     """
-    text = sys.stdin.read() if prompt == "-" else prompt
     body = start_body(
         provider=provider,
         directory=directory,
@@ -53,9 +58,10 @@ def ask(
         model_endpoint=model_endpoint,
         model_key_variable=model_key_variable,
     )
+    text = prompt_text(prompt)
     me = identify(os.getpid())
     body["tied_to"] = me.to_json() if me else None
-    with client() as server:
+    with client_for_session() as server:
         session = server.post("/sessions", body, waits=True)
         try:
             turn = _one_turn(server, session, text)
@@ -96,6 +102,13 @@ def _failure(session_id: str, turn: Json) -> McpAgentError:
 
 
 def _stop(server: Client, session_id: str) -> None:
-    """A second interrupt while stopping leaves the rest to the server, which stops what its client left behind."""
-    with suppress(KeyboardInterrupt):
-        server.post(f"/sessions/{session_id}/stop", waits=True)
+    """Stop the session. A server that died meanwhile is started again for it.
+
+    A second signal meanwhile leaves the rest to the server, which stops what its client left behind.
+    """
+    path = f"/sessions/{session_id}/stop"
+    try:
+        server.post(path, waits=True)
+    except ServerUnreachable:
+        with client() as successor:
+            successor.post(path, waits=True)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -9,9 +10,12 @@ import typer
 
 from mcp_agent import registry
 from mcp_agent.errors import UsageError
-from mcp_agent.server.client import Client
+from mcp_agent.server.client import Client, limit_warnings
 from mcp_agent.sessions.environment import named_by_adapter, shared
+from mcp_agent.sessions.launching import find_executable
+from mcp_agent.sessions.manager import check_working_directory
 from mcp_agent.state import StateDirectory
+from mcp_agent.timeouts import SETTING_VARIABLES
 from mcp_agent.tmux.version import check_tmux
 
 
@@ -21,16 +25,46 @@ def state_directory() -> StateDirectory:
 
 def client(*, start: bool = True) -> Client:
     """A client of this user's server, started when none answers and `start` is set."""
-    return Client.connect(state_directory(), start=start)
+    connected = Client.connect(state_directory(), start=start)
+    if connected.started:
+        _warn(connected)
+    return connected
 
 
-def caller_environment(provider: str) -> dict[str, str]:
-    """What of our variables the session may see; nothing else leaves this process.
+def client_for_session() -> Client:
+    """A client that is about to start a session: what is wrong with the limits is told, whoever started the server."""
+    connected = Client.connect(state_directory())
+    _warn(connected)
+    return connected
 
-    Raises `UnknownAdapter` before anything is started.
-    """
-    adapter = registry.load(provider)
-    return {**shared(os.environ, home=None), **named_by_adapter(os.environ, adapter.environment_names)}
+
+def _warn(connected: Client) -> None:
+    for warning in [*limit_warnings(connected.server), *_not_in_force(connected.server)]:
+        typer.echo(f"warning: {warning}", err=True)
+
+
+def _not_in_force(server: Mapping[str, object]) -> list[str]:
+    """Limits of our environment that the running server was started without."""
+    settings = server.get("settings")
+    known: Mapping[str, object] = settings if isinstance(settings, dict) else {}
+    return [
+        f"{name}={os.environ[name]} is not in force: the running server was started with"
+        f" {known.get(name) or 'none'}; run `mcp-agent server stop` first"
+        for name in SETTING_VARIABLES
+        if name in os.environ and os.environ[name] != known.get(name)
+    ]
+
+
+def prompt_text(argument: str) -> str:
+    """The prompt of an argument, or of standard input for `-`. Raises `UsageError` when no session could take it."""
+    try:
+        text = sys.stdin.buffer.read().decode() if argument == "-" else argument
+        text.encode()
+    except (UnicodeDecodeError, UnicodeEncodeError) as error:
+        raise UsageError(f"the prompt is not valid UTF-8: {error.reason}") from error
+    if not text.strip():
+        raise UsageError("the prompt is empty")
+    return text
 
 
 def start_body(
@@ -45,11 +79,16 @@ def start_body(
     model_key_variable: str | None,
 ) -> dict[str, object]:
     """The body of `POST /sessions` for these options, checked as far as this side can. Raises on bad input."""
-    environment = caller_environment(provider)
+    adapter = registry.load(provider)
+    working_directory = directory.expanduser().absolute()
+    check_working_directory(working_directory)
+    common = shared(os.environ, home=None)
+    find_executable(adapter, common)
     check_tmux()
+    environment = {**common, **named_by_adapter(os.environ, adapter.environment_names)}
     body: dict[str, object] = {
         "provider": provider,
-        "working_directory": str(directory.expanduser().absolute()),
+        "working_directory": str(working_directory),
         "environment": environment,
         "allow_tools": list(allow_tools),
         "trust": trust,

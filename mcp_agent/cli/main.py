@@ -1,12 +1,12 @@
 """`mcp-agent`: the commands, and how every error reaches a person: one line and an exit code."""
 
-import logging
+import io
 import os
 import signal
 import sys
 import traceback
 from collections.abc import Mapping
-from types import FrameType
+from contextlib import suppress
 from typing import NoReturn
 
 import typer
@@ -15,12 +15,12 @@ from mcp_agent import __version__
 from mcp_agent.cli.ask import ask
 from mcp_agent.cli.serve import serve, server_app
 from mcp_agent.cli.sessions import session_app
+from mcp_agent.cli.stopping import Left, leave_on_signals
 from mcp_agent.cli.test import test_app
 from mcp_agent.cli.timeouts import timeouts
 from mcp_agent.errors import Internal, McpAgentError
+from mcp_agent.server.client import exit_code_of
 from mcp_agent.state import StateDirectory
-
-INTERRUPTED_EXIT = 130
 
 app = typer.Typer(
     name="mcp-agent",
@@ -52,37 +52,44 @@ def _main(
 
 def run() -> NoReturn:
     """The console script. No traceback reaches a person: it goes to a log whose path is told."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _leave)
+    leave_on_signals()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    sys.exit(_exit_code())
+
+
+def _exit_code() -> int | str | None:
     try:
         app()
+    except Left as left:
+        _tell("interrupted" if left.number == signal.SIGINT else f"ended by {signal.Signals(left.number).name}")
+        return left.code
+    except SystemExit as done:
+        return done.code
     except McpAgentError as error:
-        typer.echo(f"mcp-agent: {error}", err=True)
-        sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        typer.echo("mcp-agent: interrupted", err=True)
-        sys.exit(INTERRUPTED_EXIT)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+        _tell(str(error))
+        return exit_code_of(error)
     except Exception:  # noqa: BLE001 - the last line of defence: what nobody foresaw is written down and told
-        internal = Internal(_write_down(os.environ))
-        typer.echo(f"mcp-agent: {internal}", err=True)
-        sys.exit(internal.exit_code)
-    sys.exit(0)
+        _tell(_write_down(os.environ))
+        return Internal.exit_code
+    return 0
 
 
-def _leave(number: int, _frame: FrameType | None) -> NoReturn:
-    """Leave by an exception, so that everything started is stopped on the way out."""
-    raise SystemExit(128 + number)
+def _tell(sentence: str) -> None:
+    """One line, whatever stands in the sentence. A terminal that is gone is no trouble."""
+    with suppress(OSError, ValueError):
+        typer.echo(f"mcp-agent: {' '.join(sentence.split())}", err=True)
 
 
 def _write_down(environ: Mapping[str, str]) -> str:
-    path = StateDirectory.from_environment(environ).root / "cli.log"
+    """Write the traceback to a log; what a person is told."""
+    problem = sys.exception()
     try:
+        path = StateDirectory.from_environment(environ).root / "cli.log"
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with path.open("a", encoding="utf-8") as file:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a", encoding="utf-8") as file:
             traceback.print_exc(file=file)
-    except OSError:
-        logging.getLogger(__name__).exception("cannot write %s", path)
-    return str(path)
+    except (OSError, McpAgentError):
+        return f"something went wrong in mcp-agent itself: {type(problem).__name__}: {problem}"
+    return str(Internal(path))

@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
-from mcp_agent.cli.context import client, print_json
+from mcp_agent.cli.context import client, print_json, state_directory
 from mcp_agent.cli.options import AsJson
 from mcp_agent.errors import ServerUnreachable
+from mcp_agent.server.starting import holds_lock
 
 server_app = typer.Typer(help="The tool server of this user.", no_args_is_help=True)
 
@@ -30,6 +31,8 @@ def status(*, as_json: AsJson = False) -> None:
         with client(start=False) as server:
             found = server.get("/server")
     except ServerUnreachable:
+        if holds_lock(state_directory()):
+            raise
         if as_json:
             print_json({"running": False})
         else:
@@ -53,9 +56,12 @@ def stop(
         with client(start=False) as server:
             done = server.post(f"/server/stop?now={'true' if now else 'false'}", waits=True)
             server.wait_until_gone()
+        done["was_running"] = True
     except ServerUnreachable:
+        if holds_lock(state_directory()):
+            raise
         done = {"stopped_sessions": 0, "was_running": False}
     if as_json:
         print_json(done)
     else:
-        typer.echo("not running" if done.get("was_running") is False else "stopped")
+        typer.echo("stopped" if done["was_running"] else "not running")

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, cast
 
@@ -10,7 +11,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from mcp_agent.cli.context import client, print_json, start_body
+from mcp_agent.cli.context import client, client_for_session, print_json, prompt_text, start_body, state_directory
 from mcp_agent.cli.options import (
     AllowTool,
     AsJson,
@@ -24,8 +25,12 @@ from mcp_agent.cli.options import (
 )
 from mcp_agent.errors import ServerUnreachable, SessionBlocked, Unconfirmed
 from mcp_agent.server.client import Json
+from mcp_agent.server.starting import holds_lock
 
 session_app = typer.Typer(help="Provider CLIs in persistent tmux panes.", no_args_is_help=True)
+
+_PIPED_WIDTH = 500
+"""No cell of a table that a program reads is cut or folded."""
 
 SessionId = Annotated[str, typer.Argument(metavar="SESSION")]
 
@@ -54,7 +59,7 @@ def start(
         model_endpoint=model_endpoint,
         model_key_variable=model_key_variable,
     )
-    with client() as server:
+    with client_for_session() as server:
         session = server.post("/sessions", body, waits=True)
     if as_json:
         print_json(session)
@@ -71,17 +76,19 @@ def list_sessions(*, as_json: AsJson = False) -> None:
         with client(start=False) as server:
             answer = server.get("/sessions")
     except ServerUnreachable:
+        if holds_lock(state_directory()):
+            raise
         answer = {"sessions": []}
     if as_json:
         print_json(answer)
         return
     table = Table("session", "provider", "state", "age", "directory", box=box.SIMPLE_HEAD)
     for session in cast("list[Json]", answer["sessions"]):
-        age = time.strftime("%H:%M:%S", time.gmtime(time.time() - cast("float", session["created_at"])))
+        age = str(timedelta(seconds=int(time.time() - cast("float", session["created_at"]))))
         table.add_row(
             str(session["id"]), str(session["provider"]), _state(session), age, str(session["working_directory"])
         )
-    Console().print(table)
+    Console(width=None if sys.stdout.isatty() else _PIPED_WIDTH).print(table)
 
 
 @session_app.command()
@@ -109,7 +116,7 @@ def send(
     as_json: AsJson = False,
 ) -> None:
     """Send a prompt, and say what became of it."""
-    text = sys.stdin.read() if prompt == "-" else prompt
+    text = prompt_text(prompt)
     with client() as server:
         sent = server.post(f"/sessions/{session}/send", {"text": text}, waits=True)
     if as_json:

@@ -1,24 +1,28 @@
 """`mcp-agent test`: end-to-end scenarios with real CLIs."""
 
 import os
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from enum import StrEnum
+from importlib import import_module
 from typing import Annotated
 
-import anyio
 import typer
 from rich.console import Console
 from rich.text import Text
 
 from mcp_agent.cli.context import print_json
 from mcp_agent.cli.options import AsJson, Model, Provider
+from mcp_agent.cli.stopping import run_until_signal
 from mcp_agent.durations import parse_duration
-from mcp_agent.scenarios.coding_agent_chat import ChatOptions, Listener, run_chat
+from mcp_agent.scenarios.options import ChatOptions, Listener
 from mcp_agent.scenarios.results import ProbeResult, Result, ScenarioReport
 
 test_app = typer.Typer(help="End-to-end scenarios with real CLIs.", no_args_is_help=True)
 
 _MARKS = {Result.PASSED: "green", Result.FAILED: "red", Result.NOT_RUN: "yellow", Result.INCONCLUSIVE: "yellow"}
+
+Scenario = Callable[[ChatOptions, Listener], Awaitable[ScenarioReport]]
 
 
 class ModelServerChoice(StrEnum):
@@ -58,13 +62,21 @@ def coding_agent_chat_e2e(
         sleep=_sleep(sleep),
         model=model,
     )
-    console = Console(stderr=as_json, highlight=False)
-    report = anyio.run(run_chat, options, _listener(console))
+    console = Console(stderr=as_json, highlight=False, soft_wrap=True)
+    listener = _listener(console)
+    run_chat = _scenario("coding_agent_chat", "run_chat")
+    report = run_until_signal(lambda: run_chat(options, listener))
     if as_json:
         print_json(report.as_json())
     else:
         _conclude(console, report)
     raise typer.Exit(report.exit_code)
+
+
+def _scenario(module: str, name: str) -> Scenario:
+    """Scenarios bring a model server along, which no other command should wait for."""
+    scenario: Scenario = getattr(import_module(f"mcp_agent.scenarios.{module}"), name)
+    return scenario
 
 
 def _listener(console: Console) -> Listener:
@@ -79,10 +91,11 @@ def _listener(console: Console) -> Listener:
 
 
 def _conclude(console: Console, report: ScenarioReport) -> None:
-    passed = sum(probe.result is Result.PASSED for probe in report.probes)
-    subject = f"{report.provider} {report.provider_version or ''}".strip()
     line = Text(f"{report.result}", style=_MARKS[report.result])
-    line.append(f": {subject} with the {report.model_server} model, {passed} of {len(report.probes)} probes passed")
     if report.reason:
-        line.append(f" ({report.reason})")
+        line.append(f": {report.reason}")
+    else:
+        passed = sum(probe.result is Result.PASSED for probe in report.probes)
+        subject = f"{report.provider} {report.provider_version or ''}".strip()
+        line.append(f": {subject} with the {report.model_server} model, {passed} of {len(report.probes)} probes passed")
     console.print(line)

@@ -1,67 +1,56 @@
 """The chat scenario: a real provider CLI, real tmux, the real bridge, driven through the public API only."""
 
-import shutil
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from datetime import timedelta
-from pathlib import Path
 
 import anyio
 
 from mcp_agent import registry
 from mcp_agent.adapter import Adapter
-from mcp_agent.errors import CannotRunHere, CliNotInstalled, Limited, LoginInvalid, McpAgentError, SessionBlocked
+from mcp_agent.errors import (
+    CannotRunHere,
+    CredentialsMissing,
+    Limited,
+    LoginInvalid,
+    McpAgentError,
+    RemoteError,
+    SessionBlocked,
+)
 from mcp_agent.scenarios.driver import Driver
 from mcp_agent.scenarios.model.server import ScriptedModel
+from mcp_agent.scenarios.options import ChatOptions, Listener
 from mcp_agent.scenarios.probes import PROBES, Chat, Evidence, NotFollowed, Probe, ProbeFailed
 from mcp_agent.scenarios.prompts import SHELL_TOOL
-from mcp_agent.scenarios.results import EXIT_NO_CREDENTIALS, ModelServer, ProbeResult, Result, ScenarioReport
+from mcp_agent.scenarios.results import ProbeResult, Result, ScenarioReport
 from mcp_agent.scenarios.workspace import Workspace, workspace
-from mcp_agent.server.client import Client
+from mcp_agent.server.client import Client, exit_code_of, limit_warnings
 from mcp_agent.sessions.environment import named_by_adapter, shared
+from mcp_agent.sessions.launching import find_executable
 from mcp_agent.tmux.version import check_tmux
 
 STOPS_THE_RUN = (SessionBlocked, LoginInvalid, Limited)
 """After one of these no later probe can tell anything new."""
 
+TELLING_EXITS = (CannotRunHere.exit_code, LoginInvalid.exit_code, Limited.exit_code)
+"""What is not a fault of ours."""
+
 REAL_MODEL_ATTEMPTS = 2
-
-
-@dataclass(frozen=True, slots=True)
-class ChatOptions:
-    """What `mcp-agent test coding-agent-chat-e2e` was asked for."""
-
-    provider: str
-    model_server: ModelServer
-    environment: Mapping[str, str] = field(repr=False)
-    sleep: timedelta = timedelta(seconds=20)
-    model: str | None = None
-    parent: Path = Path("/tmp")
-    """Where the temporary workspace is made; short, since sockets live in it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Listener:
-    """Who is told while it runs."""
-
-    say: Callable[[str], None]
-    probed: Callable[[ProbeResult], None]
 
 
 async def run_chat(options: ChatOptions, listener: Listener) -> ScenarioReport:
     """Run every probe and leave nothing behind.
 
-    Raises `UnknownAdapter` and `CannotRunHere` before anything is started.
+    What cannot be run here is reported as `not run`; `UnknownAdapter` is raised before anything is started.
     """
     adapter = registry.load(options.provider)
-    check_tmux()
-    if shutil.which(adapter.executable, path=options.environment.get("PATH")) is None:
-        raise CliNotInstalled(adapter.title, adapter.executable, adapter.install_hint)
-    if options.model_server == "real" and not _has_credentials(adapter, options.environment):
-        return _not_run(options, f"no credentials: none of {', '.join(adapter.credential_names) or 'any'} is set")
-    async with _chat(options, adapter, listener) as chat:
-        probes, stopped_with = await _probe_all(chat, options, listener)
+    reason = _why_not(options, adapter)
+    if reason is not None:
+        return _not_run(options, reason)
+    try:
+        async with _chat(options, adapter, listener) as chat:
+            probes, stopped_with = await _probe_all(chat, options, listener)
+    except CannotRunHere as error:
+        return _not_run(options, error)
     version = next((probe.evidence.get("provider_version") for probe in probes), None)
     return ScenarioReport(
         options.provider,
@@ -72,11 +61,25 @@ async def run_chat(options: ChatOptions, listener: Listener) -> ScenarioReport:
     )
 
 
+def _why_not(options: ChatOptions, adapter: Adapter) -> McpAgentError | None:
+    """What this machine, or this user, lacks for the run."""
+    try:
+        check_tmux()
+        find_executable(adapter, options.environment)
+    except CannotRunHere as error:
+        return error
+    if options.model_server == "real" and not _has_credentials(adapter, options.environment):
+        return CredentialsMissing(f"no credentials: none of {', '.join(adapter.credential_names) or 'any'} is set")
+    return None
+
+
 @asynccontextmanager
 async def _chat(options: ChatOptions, adapter: Adapter, listener: Listener) -> AsyncGenerator[Chat]:
-    with workspace(options.parent) as space:
+    async with workspace(options.parent) as space:
         environment = space.environment(options.environment)
         client = await anyio.to_thread.run_sync(lambda: Client.connect(space.state, environ=environment))
+        for warning in limit_warnings(client.server):
+            listener.say(f"warning: {warning}")
         async with _model_server(options) as model, _closing(client):
             yield Chat(
                 driver=Driver(client),
@@ -135,8 +138,9 @@ async def _probe_all(chat: Chat, options: ChatOptions, listener: Listener) -> tu
             result = ProbeResult(name, Result.NOT_RUN, why_not, 0.0)
         else:
             result, stopper = await _probe(name, probe, chat=chat, options=options)
-            if isinstance(stopper, LoginInvalid | Limited):
-                stopped_with = stopper.exit_code
+            our_fault = any(earlier.result is Result.FAILED for earlier in done)
+            if stopper is not None and not our_fault and exit_code_of(stopper) in TELLING_EXITS:
+                stopped_with = exit_code_of(stopper)
             if stopper is not None or not chat.session:
                 why_not = f"{name} did not pass"
         listener.probed(result)
@@ -162,19 +166,20 @@ async def _probe(
                 return found(verdict, str(error)), None
         except ProbeFailed as error:
             return found(Result.FAILED, str(error)), None
-        except CannotRunHere:
-            raise
         except McpAgentError as error:
-            stopper = error if isinstance(error, STOPS_THE_RUN) else None
-            return found(Result.FAILED, str(error)), stopper
+            return found(Result.FAILED, str(error)), error if _stops_the_run(error) else None
     raise AssertionError("every attempt returns")
+
+
+def _stops_the_run(error: McpAgentError) -> bool:
+    return isinstance(error, STOPS_THE_RUN) or (isinstance(error, RemoteError) and exit_code_of(error) in TELLING_EXITS)
 
 
 def _has_credentials(adapter: Adapter, environment: Mapping[str, str]) -> bool:
     return any(environment.get(name) for name in adapter.credential_names)
 
 
-def _not_run(options: ChatOptions, reason: str) -> ScenarioReport:
+def _not_run(options: ChatOptions, reason: McpAgentError) -> ScenarioReport:
     return ScenarioReport(
-        options.provider, None, options.model_server, (), reason=reason, stopped_with=EXIT_NO_CREDENTIALS
+        options.provider, None, options.model_server, (), reason=str(reason), stopped_with=reason.exit_code
     )

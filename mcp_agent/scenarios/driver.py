@@ -40,14 +40,13 @@ class Driver:
     async def calls(self, session_id: str) -> list[Json]:
         return cast("list[Json]", (await _in_thread(lambda: self.client.get("/calls", session=session_id)))["calls"])
 
-    async def running_call(self, session_id: str, *, limit: timedelta) -> Json | None:
-        """The first running tool call; None when none ran within the limit."""
+    async def running_call(self, session_id: str, turn_id: str, *, limit: timedelta) -> Json | None:
+        """The running tool call of a turn; None when the turn ended without one, or the limit passed."""
         with anyio.move_on_after(limit.total_seconds()):
-            while True:
+            while not (await self.turn(session_id, turn_id, limit=LOOK_AGAIN_AFTER))["outcome"]:
                 for call in await self.calls(session_id):
-                    if call["ended_at"] is None:
+                    if call["ended_at"] is None and call["turn_id"] == turn_id:
                         return call
-                await anyio.sleep(LOOK_AGAIN_AFTER.total_seconds())
         return None
 
     async def version(self, session_id: str, *, limit: timedelta) -> object:

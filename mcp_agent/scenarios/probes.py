@@ -123,7 +123,7 @@ async def live_input(chat: Chat) -> Evidence:
     sent: list[Json] = []
 
     async def during_the_call(turn_id: str) -> None:
-        running = await chat.driver.running_call(chat.id, limit=CALL_STARTS_WITHIN)
+        running = await chat.driver.running_call(chat.id, turn_id, limit=CALL_STARTS_WITHIN)
         _require(running is not None, "no tool call began")
         chat.say("live    (while the tool runs)")
         sent.append(await chat.driver.send(chat.id, prompts.live_input(live)))

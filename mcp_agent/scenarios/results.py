@@ -16,7 +16,7 @@ class Result(StrEnum):
     """A real model did not follow the instruction, twice."""
 
 
-EXIT_PASSED, EXIT_FAILED, EXIT_NO_CREDENTIALS, EXIT_INCONCLUSIVE = 0, 1, 3, 7
+EXIT_PASSED, EXIT_FAILED, EXIT_INCONCLUSIVE = 0, 1, 7
 
 
 @dataclass(frozen=True, slots=True)

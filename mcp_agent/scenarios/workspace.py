@@ -6,19 +6,33 @@ A run that was killed cannot put its things away, so the next run does: a root w
 import json
 import os
 import shutil
-import subprocess
+import stat
 import tempfile
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager, suppress
+import time
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
+
+import anyio
 
 from mcp_agent.errors import McpAgentError
 from mcp_agent.processes import ProcessIdentity, identify, is_alive
+from mcp_agent.processes.reaping import reap, wait_gone
 from mcp_agent.server.client import Client
+from mcp_agent.sessions.closing import end_processes
 from mcp_agent.state import HOME_VARIABLE, StateDirectory, write_private
+from mcp_agent.tmux.process import Tmux
+from mcp_agent.tmux.server import kill_server
 
 PREFIX = "mcp-agent-e2e-"
+RUN_FILE = "run.json"
+STOPS_WITHIN = timedelta(minutes=2)
+"""What a server may take to end its sessions; after that its processes are ended without it."""
+ENDS_WITHIN = timedelta(seconds=10)
+BEGINS_WITHIN = timedelta(minutes=1)
+"""A root that is older than this and names no run was left by one that was killed at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,47 +58,70 @@ class Workspace:
         return {**caller, HOME_VARIABLE: str(self.state.root), "XDG_CONFIG_HOME": str(self.home / ".config")}
 
 
-@contextmanager
-def workspace(parent: Path) -> Generator[Workspace]:
+@asynccontextmanager
+async def workspace(parent: Path) -> AsyncGenerator[Workspace]:
     """A fresh workspace; on leaving, its server is stopped with all it runs, and the root is removed."""
-    sweep(parent)
+    await sweep(parent)
     space = Workspace(Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent)).resolve())
     try:
         me = identify(os.getpid())
-        write_private(space.root / "run.json", json.dumps(me.to_json() if me else {}))
+        write_private(space.root / RUN_FILE, json.dumps(me.to_json() if me else {}))
         for directory in (space.home, space.home / "tmp", space.working_directory):
             directory.mkdir(mode=0o700)
         yield space
     finally:
-        _put_away(space)
+        with anyio.CancelScope(shield=True):
+            await _put_away(space)
 
 
-def sweep(parent: Path) -> None:
+async def sweep(parent: Path) -> None:
     """Put away the workspaces of runs that are dead and are ours to remove."""
     for root in parent.glob(f"{PREFIX}*"):
         with suppress(OSError):
-            if root.stat().st_uid == os.getuid() and not _has_live_run(root):
-                _put_away(Workspace(root))
+            if _is_ours(root) and not _has_live_run(root):
+                await _put_away(Workspace(root))
+
+
+def _is_ours(root: Path) -> bool:
+    found = root.lstat()
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
 
 
 def _has_live_run(root: Path) -> bool:
-    """An unreadable run file counts as live: its run may just be beginning."""
+    """A root that names no run counts as live while its run may just be beginning."""
     try:
-        return is_alive(ProcessIdentity.from_json(json.loads((root / "run.json").read_bytes())))
-    except (OSError, ValueError, KeyError, TypeError):
-        return True
+        return is_alive(ProcessIdentity.from_json(json.loads((root / RUN_FILE).read_bytes())))
+    except (OSError, ValueError):
+        return time.time() - root.stat().st_mtime < BEGINS_WITHIN.total_seconds()
 
 
-def _put_away(space: Workspace) -> None:
+async def _put_away(space: Workspace) -> None:
+    """The server is asked first; what it leaves, or what a dead one left, is ended by its marks and its socket."""
+    server = _server_of(space)
+    try:
+        with anyio.move_on_after(STOPS_WITHIN.total_seconds()):
+            await anyio.to_thread.run_sync(_stop_server, space, abandon_on_cancel=True)
+    finally:
+        await _end_the_rest(space, server)
+
+
+async def _end_the_rest(space: Workspace, server: ProcessIdentity | None) -> None:
+    if server is not None and not await wait_gone([server], limit=ENDS_WITHIN):
+        await reap([server], grace=ENDS_WITHIN)
+    for session in space.state.sessions.glob("*"):
+        await end_processes(session.name)
+    with suppress(McpAgentError):
+        await kill_server(Tmux.at(space.state.tmux_socket))
+    shutil.rmtree(space.root, ignore_errors=True)
+
+
+def _server_of(space: Workspace) -> ProcessIdentity | None:
+    try:
+        return ProcessIdentity.from_json(json.loads(space.state.server_record.read_bytes()))
+    except (OSError, ValueError):
+        return None
+
+
+def _stop_server(space: Workspace) -> None:
     with suppress(McpAgentError, OSError), Client.connect(space.state, start=False) as client:
         client.post("/server/stop?now=true", waits=True)
-        client.wait_until_gone()
-    if space.state.tmux_socket.exists():
-        subprocess.run(
-            ["tmux", "-S", str(space.state.tmux_socket), "kill-server"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            check=False,
-        )
-    shutil.rmtree(space.root, ignore_errors=True)

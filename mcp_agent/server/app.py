@@ -36,7 +36,7 @@ _CLIENT_CLOSED_REQUEST = 499
 
 
 def create_app(runtime: Runtime) -> FastAPI:
-    app = FastAPI(title="mcp-agent", version=__version__, docs_url=None, redoc_url=None)
+    app = FastAPI(title="mcp-agent", version=__version__, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.runtime = runtime
     app.include_router(server_routes)
     app.include_router(session_routes.router)
@@ -59,6 +59,7 @@ async def show_server(runtime: RuntimeOf) -> Json:
         "sessions": sum(session.status.end is None for session in runtime.sessions.all()),
         "running_calls": sum(call.ended_at is None for call in runtime.calls.all()),
         "warnings": list(runtime.policy.warnings),
+        "stopping": runtime.stop_requested.is_set(),
         "settings": dict(runtime.settings),
     }
 

@@ -33,6 +33,7 @@ def main(environ: Mapping[str, str]) -> int:
     state = StateDirectory.from_environment(environ)
     try:
         _hold_lock(state)
+        state.ensure_owner_token()
         with _listening(state) as listener:
             logging.basicConfig(
                 filename=state.log, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"

@@ -7,14 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import anyio
 from anyio.abc import TaskGroup
 
 from mcp_agent.calls.log import CallLog, CallRecord, Happened, WhyEnded
-from mcp_agent.calls.outcomes import Answered, Cancelled, Outcome, Raised, StoppedWaiting
+from mcp_agent.calls.outcomes import Cancelled, Outcome
 from mcp_agent.calls.watchdog import SlowCall, watch
-from mcp_agent.errors import BadArguments, ToolError, UnknownTool
+from mcp_agent.errors import BadArguments, SessionEnded, UnknownTool
 from mcp_agent.state import StateDirectory
 from mcp_agent.timeouts import ClientCeiling, Policy, ToolClass, tool_class
+from mcp_agent.tools import verdicts
 from mcp_agent.tools.tool import CallContext, Category, Tool, ToolResult, declared_wait
 
 log = logging.getLogger(__name__)
@@ -65,11 +67,20 @@ class Dispatcher:
         record = CallRecord(
             request.call_id, caller.session_id, tool.name, request.arguments, time.time(), caller.turn_id
         )
+        work = _Work(tool, arguments, self._context(caller, request.call_id), record, self.calls)
         outcome: Outcome[ToolResult] | None = None
-        with self.calls.open(record):
-            outcome = await self._watch(tool, arguments, caller=caller, call_id=request.call_id)
-            self.calls.end(record.call_id, why=_why(outcome), happened=_happened(outcome))
-        return _answer(outcome or _stopped_by_somebody(record))
+        with self.calls.open(record) as scope:
+            try:
+                outcome = await self._watch(work, caller)
+            except anyio.get_cancelled_exc_class():
+                stopped = work.stopped(owner="session" if scope.cancel_called else "caller")
+                verdicts.note(record, stopped)
+                self.calls.end(record.call_id, why=WhyEnded.CANCEL, happened=work.happened())
+                raise
+            self.calls.end(record.call_id, why=verdicts.why(outcome), happened=verdicts.happened(outcome))
+        outcome = outcome or stopped
+        verdicts.note(record, outcome)
+        return verdicts.answer(record, outcome)
 
     def class_of(self, tool: Tool[Any]) -> ToolClass:
         """What the bridge is told of the tool, so that both sides nest their waits alike."""
@@ -81,12 +92,8 @@ class Dispatcher:
             raise UnknownTool(request.tool, sorted(self.tools))
         return tool
 
-    async def _watch(self, tool: Tool[Any], arguments: object, *, caller: Caller, call_id: str) -> Outcome[ToolResult]:
-        declared = declared_wait(tool, arguments)
-        limit = self.policy.tool_wait(
-            self.class_of(tool), declared=declared, ceiling=caller.client_ceiling, cli_has_limit=caller.cli_has_limit
-        )
-        context = CallContext(
+    def _context(self, caller: Caller, call_id: str) -> CallContext:
+        return CallContext(
             call_id=call_id,
             session_id=caller.session_id,
             call_directory=self.state.call(call_id),
@@ -95,80 +102,68 @@ class Dispatcher:
             work_limit=self.policy.server_tool,
         )
 
-        async def work() -> ToolResult:
-            return await tool.run(context, arguments)
-
+    async def _watch(self, work: "_Work", caller: Caller) -> Outcome[ToolResult]:
+        limit = self.policy.tool_wait(
+            self.class_of(work.tool),
+            declared=declared_wait(work.tool, work.arguments),
+            ceiling=caller.client_ceiling,
+            cli_has_limit=caller.cli_has_limit,
+        )
         return await watch(
             self.owner,
-            work,
-            call_id=call_id,
-            tool=tool.name,
+            work.run,
+            call_id=work.record.call_id,
+            tool=work.tool.name,
             session_id=caller.session_id,
             limit=limit,
             work_limit=self.policy.server_tool,
             on_slow=_log_slow,
-            on_late=_log_late,
+            on_late=work.settled_late,
         )
 
 
-def _stopped_by_somebody(record: CallRecord) -> Cancelled:
-    return Cancelled(
-        call_id=record.call_id,
-        tool=record.tool,
-        session_id=record.session_id,
-        layer="cancel",
-        owner="session",
-        elapsed_seconds=time.time() - record.started_at,
-    )
+@dataclass(slots=True)
+class _Work:
+    """The work of one call, and what became of it when its caller left first."""
 
+    tool: Tool[Any]
+    arguments: object
+    context: CallContext
+    record: CallRecord
+    calls: CallLog
+    began: bool = False
+    late: Outcome[ToolResult] | None = None
+    opened_at_seconds: float = field(default_factory=anyio.current_time)
 
-def _answer(outcome: Outcome[ToolResult]) -> ToolResult:
-    match outcome:
-        case Answered(result=result):
-            return result
-        case Raised(error=ToolError() as error):
-            raise error
-        case Raised(error=error):
-            log.error("a tool raised", exc_info=error)
-            return ToolResult(f"ERROR: layer=server_tool owner=server: {type(error).__name__}: {error}")
-        case StoppedWaiting() | Cancelled():
-            return ToolResult(outcome.text(), outcome.structured())
+    async def run(self) -> ToolResult:
+        self.began = True
+        with self.calls.work(self.record):
+            return await self.tool.run(self.context, self.arguments)
+        raise SessionEnded(self.record.session_id, "it was stopped, and this call with it")
 
+    async def settled_late(self, outcome: Outcome[ToolResult]) -> None:
+        self.late = outcome
+        happened = verdicts.happened(outcome)
+        log.info(
+            "tool.late_outcome %s %s of %s: %s", self.record.call_id, self.tool.name, self.record.session_id, happened
+        )
 
-def _why(outcome: Outcome[ToolResult]) -> WhyEnded:
-    match outcome:
-        case StoppedWaiting():
-            return WhyEnded.TOOL_WAIT
-        case Cancelled(layer="server_tool"):
-            return WhyEnded.SERVER_TOOL
-        case Cancelled():
-            return WhyEnded.CANCEL
-        case _:
-            return WhyEnded.RESULT
-
-
-def _happened(outcome: Outcome[ToolResult]) -> Happened:
-    match outcome:
-        case Answered(result=result):
-            return _by_exit(result)
-        case Raised(error=ToolError()):
+    def happened(self) -> Happened:
+        """What a cancelled caller leaves on record: what was observed, and nothing else."""
+        if not self.began:
             return Happened.NOT_STARTED
-        case Cancelled():
-            return Happened.CANCELLED
-        case _:
-            return Happened.UNKNOWN
+        return Happened.UNKNOWN if self.late is None else verdicts.happened(self.late)
 
-
-def _by_exit(result: ToolResult) -> Happened:
-    """A result is a success, but for a known exit that is not zero."""
-    facts = result.structured or {}
-    failed = facts.get("exit_status") not in {0, None} or facts.get("signal") is not None
-    return Happened.FAILED if failed else Happened.SUCCEEDED
+    def stopped(self, *, owner: str) -> Cancelled:
+        return Cancelled(
+            call_id=self.record.call_id,
+            tool=self.record.tool,
+            session_id=self.record.session_id,
+            layer="cancel",
+            owner=owner,
+            elapsed_seconds=anyio.current_time() - self.opened_at_seconds,
+        )
 
 
 async def _log_slow(call: SlowCall) -> None:
     log.info("tool.slow %s %s of %s: %.0f s", call.call_id, call.tool, call.session_id, call.elapsed_seconds)
-
-
-async def _log_late(outcome: Outcome[ToolResult]) -> None:
-    log.info("tool.late_outcome %s", type(outcome).__name__)

@@ -19,6 +19,7 @@ from mcp_agent.adapter import (
     Composer,
     Dialog,
     DialogAnswer,
+    FailureCause,
     LaunchRequest,
     LimitedBy,
     ModelEndpoint,
@@ -263,7 +264,7 @@ EVENTS: list[tuple[Mapping[str, object], list[Signal]]] = [
     (
         {"event": "turn_end", "outcome": "failed", "final_text": "", "error": "model error 429: slow down"},
         [
-            TurnEnded(TurnOutcome.FAILED, error="model error 429: slow down"),
+            TurnEnded(TurnOutcome.FAILED, error="model error 429: slow down", cause=FailureCause.LIMITED),
             LimitedBy("rate", source=Source.HOOK),
         ],
     ),

@@ -23,6 +23,7 @@ from adapters.scripted_agent import wording
 from mcp_agent.adapter import (
     Blocked,
     Busy,
+    FailureCause,
     LaunchRequest,
     ModelEndpoint,
     PromptAccepted,
@@ -198,7 +199,7 @@ def test_a_conversation_remembers_and_tells_every_turn_once(world: World) -> Non
     ]
 
 
-@pytest.mark.contract("I4", "T4")
+@pytest.mark.contract("I4")
 def test_live_input_during_a_call_is_answered_in_the_same_turn(world: World) -> None:
     gate = world.directory / "gate"
     running = world.start()
@@ -324,7 +325,8 @@ def test_a_refusing_model_fails_the_turn_with_its_status(world: World) -> None:
     running.until(lambda: any("model error 401" in row for row in running.rows) and running.reads(Ready()))
     assert running.leave() == 0
 
-    assert running.signals[-1] == TurnEnded(TurnOutcome.FAILED, error="model error 401: invalid api key")
+    error = "model error 401: invalid api key"
+    assert running.signals[-1] == TurnEnded(TurnOutcome.FAILED, error=error, cause=FailureCause.LOGIN)
 
 
 def test_without_a_model_server_the_agent_echoes(world: World) -> None:

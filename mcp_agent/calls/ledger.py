@@ -1,0 +1,149 @@
+"""The write-ahead ledger of tool calls: what was intended, before it was done, and all that became known of it since.
+
+Facts are only ever added. `intent` is on the disk when it returns, and so is what a person decided; the other facts
+are with the operating system, which is enough to survive the death of every process of ours. A power cut may take the
+newest of those, and leaves calls of unknown outcome, never calls that nobody knows of. `benchmarks/bench_ledger.py`
+measures both. Where disks are slow, `intent` belongs in a worker thread; every method may be called from any.
+"""
+
+import logging
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from mcp_agent.calls import ledger_rows as rows
+from mcp_agent.calls.ledger_errors import DuplicateCall, LedgerUnusable, UnknownCall
+from mcp_agent.calls.ledger_events import DuplicateAllowed, Event, Intent, Resolved
+from mcp_agent.calls.ledger_file import open_for_reading, open_for_writing, translated
+from mcp_agent.calls.ledger_reading import LedgerReader
+from mcp_agent.calls.ledger_rows import Row
+
+PRUNED_AT_ONCE = 200
+"""How many calls are pruned before other writers get their turn."""
+
+_WAITS_FOR_THE_DISK = (Intent, Resolved, DuplicateAllowed)
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True, eq=False)
+class Ledger(LedgerReader):
+    """A ledger that can be written. Several processes may have the same file open."""
+
+    clock: Callable[[], float] = time.time
+
+    @classmethod
+    def open(cls, path: Path, *, clock: Callable[[], float] = time.time) -> Self:
+        """Open the file, made when it is not there; raises `LedgerUnusable`. The clock says wall-clock epochs."""
+        return cls(path, open_for_writing(path), clock=clock)
+
+    @staticmethod
+    def read_only(path: Path) -> LedgerReader:
+        """The file for looking at; one that is not there reads as empty. Raises `LedgerUnusable`."""
+        return LedgerReader(path, open_for_reading(path))
+
+    def close(self) -> None:
+        """Write what is left to write, and let go of the file; closing twice does nothing."""
+        with self.lock:
+            if self.unwritten:
+                with suppress(LedgerUnusable):
+                    self._write([], durable=True)
+            for row in self.unwritten:
+                _log_lost(self.path, row)
+            self.unwritten.clear()
+            self.connection.close()
+
+    def intent(self, call_id: str, intent: Intent) -> None:
+        """Write down that this call is about to be made; it is on the disk on return.
+
+        Raises `DuplicateCall` when the id was used before, and `LedgerUnusable` when the fact cannot be written: then
+        nothing is recorded, and the call must not be made.
+        """
+        self._write([Row.of(call_id, intent, at=self.clock())], durable=True)
+
+    def append(self, call_id: str, *events: Event) -> None:
+        """Add facts to a call, all or none; raises `UnknownCall` when it has no intent.
+
+        Raises `LedgerUnusable` when the file does not take them. They are not lost by that: answers of this object
+        count them in, and the next write writes them first.
+        """
+        added = [Row.of(call_id, event, at=self.clock()) for event in events]
+        with self.lock:
+            try:
+                self._write(added, durable=any(isinstance(event, _WAITS_FOR_THE_DISK) for event in events))
+            except LedgerUnusable:
+                self.unwritten.extend(added)
+                raise
+
+    def prune(self, before: float) -> tuple[str, ...]:
+        """Forget the calls whose last fact is older than this epoch, and answer their ids.
+
+        Calls that are waited for, and those whose outcome nobody knows, are kept. Takes a while when there is much to
+        forget, so it belongs in a worker thread; other writers get their turns in between. On return the file holds
+        nothing of what was forgotten, unless a reader keeps an old state alive just then.
+        """
+        old, pruned = [*self._ids(rows.UNTOUCHED_SINCE, before)], list[str]()
+        for first in range(0, len(old), PRUNED_AT_ONCE):
+            pruned += self._prune_some(old[first : first + PRUNED_AT_ONCE], before)
+        with self.lock, translated(self.path):
+            self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        return tuple(pruned)
+
+    def _prune_some(self, call_ids: Sequence[str], before: float) -> Sequence[str]:
+        with self._transaction(durable=False):
+            # Facts may have come since these were chosen; now none can.
+            over = [
+                call.call_id
+                for call in self._states(call_ids)
+                if not call.is_open and not call.is_unknown and self._facts(call.call_id)[-1].at < before
+            ]
+            self.connection.executemany(rows.DELETE, [(call_id,) for call_id in over])
+        return over
+
+    def _write(self, added: Sequence[Row], *, durable: bool) -> None:
+        with self.lock:
+            with self._transaction(durable=durable):
+                for row in self.unwritten:
+                    self._insert_again(row)
+                for row in added:
+                    self._insert(row)
+            self.unwritten.clear()
+
+    def _insert_again(self, row: Row) -> None:
+        """Insert a fact that was not written before; its call may have been pruned since."""
+        try:
+            self._insert(row)
+        except UnknownCall:
+            _log_lost(self.path, row)
+
+    def _insert(self, row: Row) -> None:
+        values = (row.call_id, row.at, row.kind, row.facts)
+        if row.kind != "intent":
+            if self.connection.execute(rows.INSERT_FACT, values).rowcount == 0:
+                raise UnknownCall(row.call_id)
+            return
+        try:
+            self.connection.execute(rows.INSERT_INTENT, values)
+        except sqlite3.IntegrityError as error:
+            raise DuplicateCall(row.call_id) from error
+
+    @contextmanager
+    def _transaction(self, *, durable: bool) -> Iterator[None]:
+        with self.lock, translated(self.path):
+            self.connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            self.connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self.connection.execute("COMMIT")
+            finally:
+                # Some errors, a full disk among them, have rolled back already.
+                if self.connection.in_transaction:
+                    self.connection.execute("ROLLBACK")
+
+
+def _log_lost(path: Path, row: Row) -> None:
+    log.error("%s: lost a fact of call %s: %s %s", path, row.call_id, row.kind, row.facts)

@@ -1,0 +1,29 @@
+"""What a scenario is asked for, and who is told while it runs."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+
+from mcp_agent.scenarios.results import ModelServer, ProbeResult
+
+
+@dataclass(frozen=True, slots=True)
+class ChatOptions:
+    """What `mcp-agent test coding-agent-chat-e2e` was asked for."""
+
+    provider: str
+    model_server: ModelServer
+    environment: Mapping[str, str] = field(repr=False)
+    sleep: timedelta = timedelta(seconds=20)
+    model: str | None = None
+    parent: Path = Path("/tmp")
+    """Where the temporary workspace is made; short, since sockets live in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """Who is told while it runs."""
+
+    say: Callable[[str], None]
+    probed: Callable[[ProbeResult], None]
