@@ -23,7 +23,8 @@
     ├── ServerError
     │   ├── ServerUnreachable
     │   ├── ServerStartFailed
-    │   └── ServerAlreadyRunning
+    │   ├── ServerAlreadyRunning
+    │   └── ServerStopping         the work of a call goes on without its server
     ├── SessionError
     │   ├── UnknownSession
     │   ├── SessionEnded
@@ -35,7 +36,12 @@
     ├── ToolError
     │   ├── UnknownTool
     │   ├── BadArguments
-    │   └── ToolNotAllowed
+    │   ├── ToolNotAllowed
+    │   └── TurnAborted            the turn was interrupted: its calls are refused
+    ├── LedgerError
+    │   ├── LedgerUnusable         the ledger of calls cannot be read or written
+    │   ├── DuplicateCall          a call id was used before
+    │   └── UnknownCall
     ├── AccessDenied
     ├── RemoteError                an error that the server reported, on the client's side
     └── Internal                   a fault of ours; the traceback is in the log
@@ -178,6 +184,15 @@ class ServerAlreadyRunning(ServerError):
         super().__init__(f"a server already runs for {home}; see `mcp-agent server status`")
 
 
+class ServerStopping(ServerError):
+    def __init__(self, call_id: str, tool: str) -> None:
+        self.call_id, self.tool = call_id, tool
+        super().__init__(
+            f"outcome=unknown call_id={call_id}: the server stops while {tool} runs; work that can outlive it goes on."
+            " Before doing it again, look it up with get_tool_call: the next server finds out what became of it"
+        )
+
+
 class SessionError(McpAgentError):
     """Something about one session."""
 
@@ -254,6 +269,41 @@ class ToolNotAllowed(ToolError):
     def __init__(self, tool: str, session_id: str) -> None:
         self.tool, self.session_id = tool, session_id
         super().__init__(f"tool {tool!r} is not allowed in session {session_id}; the call was not started")
+
+
+class TurnAborted(ToolError):
+    def __init__(self, tool: str, session_id: str) -> None:
+        self.tool, self.session_id = tool, session_id
+        super().__init__(
+            f"{tool} was not started: the turn of session {session_id} was interrupted; calls are taken again with the"
+            " next prompt"
+        )
+
+
+class LedgerError(McpAgentError):
+    """Something about the ledger of calls."""
+
+
+class LedgerUnusable(LedgerError):
+    """The file is left as it is, whatever is wrong with it."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        self.path, self.problem = path, problem
+        super().__init__(f"the ledger of calls {path}: {problem}")
+
+
+class DuplicateCall(LedgerError):
+    def __init__(self, call_id: str) -> None:
+        self.call_id = call_id
+        super().__init__(f"call id {call_id} was used before; this call was not started")
+
+
+class UnknownCall(LedgerError):
+    exit_code = 2
+
+    def __init__(self, call_id: str) -> None:
+        self.call_id = call_id
+        super().__init__(f"no call {call_id}; see `mcp-agent calls list`")
 
 
 class AccessDenied(McpAgentError):

@@ -84,6 +84,10 @@ class StateDirectory:
     def calls(self) -> Path:
         return self.root / "calls"
 
+    @property
+    def ledger(self) -> Path:
+        return self.root / "calls.sqlite"
+
     def session(self, session_id: str) -> Path:
         return self.sessions / _one_segment(session_id)
 

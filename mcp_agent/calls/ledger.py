@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Self
 
 from mcp_agent.calls import ledger_rows as rows
-from mcp_agent.calls.ledger_errors import DuplicateCall, LedgerUnusable, UnknownCall
 from mcp_agent.calls.ledger_events import DuplicateAllowed, Event, Intent, Resolved
 from mcp_agent.calls.ledger_file import open_for_reading, open_for_writing, translated
 from mcp_agent.calls.ledger_reading import LedgerReader
 from mcp_agent.calls.ledger_rows import Row
+from mcp_agent.errors import DuplicateCall, LedgerUnusable, UnknownCall
 
 PRUNED_AT_ONCE = 200
 """How many calls are pruned before other writers get their turn."""

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
-from mcp_agent.calls.ledger_errors import LedgerUnusable
+from mcp_agent.errors import LedgerUnusable
 
 SCHEMA_VERSION = 1
 """Raised when older programs cannot read the tables any more; a new kind of fact is no reason."""

@@ -124,6 +124,11 @@ class CallState:
         return not self.is_open and self.happened is Happened.UNKNOWN and not told
 
     @property
+    def is_settled(self) -> bool:
+        """Whether there is nothing to wait for: the outcome is known, or the work was seen to be over."""
+        return not self.is_open and (self.happened is not Happened.UNKNOWN or bool(self.resolutions))
+
+    @property
     def contradictions(self) -> tuple[str, ...]:
         """One sentence for each way in which the facts disagree."""
         return tuple(_contradictions(self))

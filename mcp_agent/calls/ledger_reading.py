@@ -15,11 +15,11 @@ from types import TracebackType
 from typing import Self
 
 from mcp_agent.calls import ledger_rows as rows
-from mcp_agent.calls.ledger_errors import UnknownCall
 from mcp_agent.calls.ledger_events import Recorded
 from mcp_agent.calls.ledger_file import translated
 from mcp_agent.calls.ledger_fold import CallState, fold
 from mcp_agent.calls.ledger_rows import Row
+from mcp_agent.errors import UnknownCall
 from mcp_agent.processes import ProcessIdentity
 
 LISTED_CALLS = 100

@@ -46,7 +46,7 @@ class StoppedWaiting:
             "layer": self.layer,
             "waited_seconds": round(self.waited_seconds, 3),
             "limit_seconds": self.limit_seconds,
-            "message": self.message,
+            "message": self.text(),
         }
 
     @property
@@ -94,7 +94,7 @@ class Cancelled:
             "layer": self.layer,
             "elapsed_seconds": round(self.elapsed_seconds, 3),
             "limit_seconds": self.limit_seconds,
-            "message": self.message,
+            "message": self.text(),
         }
 
     @property

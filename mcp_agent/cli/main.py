@@ -13,11 +13,13 @@ import typer
 
 from mcp_agent import __version__
 from mcp_agent.cli.ask import ask
+from mcp_agent.cli.calls import calls_app
 from mcp_agent.cli.serve import serve, server_app
 from mcp_agent.cli.sessions import session_app
 from mcp_agent.cli.stopping import Left, leave_on_signals
 from mcp_agent.cli.test import test_app
 from mcp_agent.cli.timeouts import timeouts
+from mcp_agent.cli.tools import tools_app
 from mcp_agent.errors import Internal, McpAgentError
 from mcp_agent.server.client import exit_code_of
 from mcp_agent.state import StateDirectory
@@ -34,6 +36,8 @@ app.command()(serve)
 app.command()(timeouts)
 app.add_typer(server_app, name="server")
 app.add_typer(session_app, name="session")
+app.add_typer(calls_app, name="calls")
+app.add_typer(tools_app, name="tools")
 app.add_typer(test_app, name="test")
 
 

@@ -15,16 +15,18 @@ from mcp_agent.errors import (
     BadArguments,
     BadRequest,
     Internal,
+    LedgerUnusable,
     McpAgentError,
+    ServerStopping,
+    UnknownCall,
     UnknownSession,
     UnknownTool,
     UsageError,
 )
-from mcp_agent.server import session_routes, tool_routes
+from mcp_agent.server import call_routes, session_routes, tool_routes
 from mcp_agent.server.auth import RuntimeOf, owner
 from mcp_agent.server.connection import ClientGone
 from mcp_agent.server.runtime import Runtime
-from mcp_agent.server.views import call_view
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +42,9 @@ def create_app(runtime: Runtime) -> FastAPI:
     app.state.runtime = runtime
     app.include_router(server_routes)
     app.include_router(session_routes.router)
+    app.include_router(tool_routes.owner_router)
     app.include_router(tool_routes.router)
+    app.include_router(call_routes.router)
     app.add_exception_handler(McpAgentError, _known)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _refused)
@@ -57,8 +61,8 @@ async def show_server(runtime: RuntimeOf) -> Json:
         "home": str(runtime.state.root),
         "socket": str(runtime.state.server_socket),
         "sessions": sum(session.status.end is None for session in runtime.sessions.all()),
-        "running_calls": sum(call.ended_at is None for call in runtime.calls.all()),
-        "warnings": list(runtime.policy.warnings),
+        "running_calls": runtime.running.count,
+        "warnings": [*runtime.policy.warnings, *runtime.tool_problems],
         "stopping": runtime.stop_requested.is_set(),
         "settings": dict(runtime.settings),
     }
@@ -74,9 +78,12 @@ async def stop_server(runtime: RuntimeOf, *, now: bool = False) -> Json:
     return {"stopped_sessions": len(sessions) if now else 0}
 
 
-@server_routes.get("/calls")
-async def list_calls(runtime: RuntimeOf, session: str | None = None) -> Json:
-    return {"calls": [call_view(call) for call in runtime.calls.all(session)]}
+@server_routes.get("/openapi.json")
+async def openapi(request: Request) -> Json:
+    """The API's own description. Like every route of the owner, it asks for the owner's token."""
+    app = request.app
+    assert isinstance(app, FastAPI)
+    return app.openapi()
 
 
 async def _known(_: Request, error: Exception) -> Response:
@@ -108,10 +115,12 @@ def _status(error: McpAgentError) -> int:
     match error:
         case AccessDenied():
             return 403
-        case UnknownSession() | UnknownTool():
+        case UnknownSession() | UnknownTool() | UnknownCall():
             return 404
         case UsageError() | BadArguments():
             return 400
+        case LedgerUnusable() | ServerStopping():
+            return 503
         case _:
             return 409
 

@@ -86,16 +86,30 @@ class Client:
         """`waits` is for requests whose answer may take as long as it takes: no limit of ours cuts them."""
         return self._request("POST", path, body=body or {}, waits=waits)
 
+    def delete(self, path: str) -> Json:
+        """Answers when the clean-up of what was cancelled is over."""
+        return self._request("DELETE", path, waits=True)
+
+    def call_tool(self, path: str, arguments: Mapping[str, object], *, call_id: str) -> Json:
+        """One tool call. Leaving it, by whatever way, cancels its work."""
+        return self._request("POST", path, body=arguments, waits=True, headers={"X-Call-Id": call_id})
+
     def wait(self, path: str) -> Json:
         """A GET whose answer comes when what it asks about has happened."""
         return self._request("GET", path, waits=True)
 
     def _request(
-        self, method: str, path: str, *, body: Mapping[str, object] | None = None, waits: bool = False
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Mapping[str, object] | None = None,
+        waits: bool = False,
+        headers: Mapping[str, str] | None = None,
     ) -> Json:
         """One exchange. However it ends, its connection is closed, which takes back what the server does for it."""
         connection = _UnixConnection(self.state.server_socket, timeout=None if waits else ANSWERS_WITHIN)
-        headers = {"Content-Type": "application/json"}
+        headers = {"Content-Type": "application/json", **(headers or {})}
         if self._owner_token is not None:
             headers["Authorization"] = f"Bearer {self._owner_token}"
         try:

@@ -2,14 +2,15 @@
 
 import os
 import sys
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
 
-from mcp_agent.calls.log import CallLog
+from mcp_agent.calls.ledger import Ledger
+from mcp_agent.calls.running import RunningCalls
 from mcp_agent.config import Config
 from mcp_agent.server.starting import server_environment
 from mcp_agent.sessions.adopting import tmux_may_live
@@ -20,9 +21,15 @@ from mcp_agent.state import StateDirectory
 from mcp_agent.timeouts import SETTING_VARIABLES, Policy
 from mcp_agent.tmux.panes import TmuxTerminal
 from mcp_agent.tmux.version import check_tmux
+from mcp_agent.tools.call_lookup import GetToolCall, GetToolOutput, ListToolCalls, WaitToolCall
+from mcp_agent.tools.custom_loading import load_custom_tools
 from mcp_agent.tools.dispatch import Dispatcher
+from mcp_agent.tools.reconciling import prepare, recover
 from mcp_agent.tools.shell import ExecuteShellCommand
 from mcp_agent.tools.tool import Tool
+
+LOOK_UPS = (GetToolCall, ListToolCalls, WaitToolCall, GetToolOutput)
+_BUILT_IN_NAMES = (ExecuteShellCommand.name, *(look_up.name for look_up in LOOK_UPS))
 
 SERVER_ARGV = (sys.executable, "-m", "mcp_agent.server", "--detach")
 
@@ -36,10 +43,13 @@ class Runtime:
     policy: Policy
     owner_token: str = field(repr=False)
     sessions: SessionManager
-    calls: CallLog
+    ledger: Ledger
+    running: RunningCalls
     dispatcher: Dispatcher
     settings: Mapping[str, str]
     """The limits' variables as this server sees them: a client with other ones should know."""
+    tool_problems: Sequence[str] = ()
+    """What is wrong with tools of the user's own that could not be loaded."""
     stop_requested: anyio.Event = field(default_factory=anyio.Event)
 
     @classmethod
@@ -50,23 +60,46 @@ class Runtime:
         """Leaving it ends the tasks of this server; sessions live on in tmux."""
         state.calls.mkdir(mode=0o700, exist_ok=True)
         policy = Policy.resolve(environ, config.file_timeouts())
-        calls = CallLog()
-        async with anyio.create_task_group() as owner:
-            terminals = TerminalHost(lambda: _open_tmux(state), owner)
-            sessions = SessionManager(
-                state=state,
-                policy=policy,
-                terminals=terminals,
-                owner=owner,
-                cancel_calls=calls.cancel_session,
-                server_command=ServerCommand(SERVER_ARGV, server_environment(environ)),
-                size=(config.sessions.columns, config.sessions.rows),
-            )
-            await sessions.adopt(tmux_lives=lambda: tmux_may_live(state.tmux_socket))
-            dispatcher = Dispatcher(_tools(config), policy, calls, state, owner)
-            settings = {name: environ[name] for name in SETTING_VARIABLES if name in environ}
-            yield cls(state, config, policy, state.ensure_owner_token(), sessions, calls, dispatcher, settings)
-            owner.cancel_scope.cancel()
+        loaded = await anyio.to_thread.run_sync(lambda: load_custom_tools(config.tools.modules, taken=_BUILT_IN_NAMES))
+        running, stop_requested = RunningCalls(), anyio.Event()
+        with Ledger.open(state.ledger) as ledger:
+            lost = await anyio.to_thread.run_sync(prepare, ledger, state)
+            async with anyio.create_task_group() as owner:
+                terminals = TerminalHost(lambda: _open_tmux(state), owner)
+                sessions = SessionManager(
+                    state=state,
+                    policy=policy,
+                    terminals=terminals,
+                    owner=owner,
+                    cancel_calls=running.cancel_session,
+                    server_command=ServerCommand(SERVER_ARGV, server_environment(environ)),
+                    size=(config.sessions.columns, config.sessions.rows),
+                )
+                dispatcher = Dispatcher(
+                    tools=_tools(config, ledger, state, loaded.tools),
+                    policy=policy,
+                    ledger=ledger,
+                    running=running,
+                    state=state,
+                    owner=owner,
+                    server_stops=stop_requested.is_set,
+                )
+                owner.start_soon(recover, dispatcher, lost, name="recover lost calls")
+                await sessions.adopt(tmux_lives=lambda: tmux_may_live(state.tmux_socket))
+                yield cls(
+                    state=state,
+                    config=config,
+                    policy=policy,
+                    owner_token=state.ensure_owner_token(),
+                    sessions=sessions,
+                    ledger=ledger,
+                    running=running,
+                    dispatcher=dispatcher,
+                    settings={name: environ[name] for name in SETTING_VARIABLES if name in environ},
+                    tool_problems=loaded.problems,
+                    stop_requested=stop_requested,
+                )
+                owner.cancel_scope.cancel()
 
 
 @asynccontextmanager
@@ -76,8 +109,11 @@ async def _open_tmux(state: StateDirectory) -> AsyncGenerator[TmuxTerminal]:
         yield terminal
 
 
-def _tools(config: Config) -> dict[str, Tool[Any]]:
+def _tools(
+    config: Config, ledger: Ledger, state: StateDirectory, custom: Mapping[str, Tool[Any]]
+) -> dict[str, Tool[Any]]:
     """The tools that sessions have: all, or those that the configuration names."""
-    built_in: list[Tool[Any]] = [ExecuteShellCommand()]
+    built_in: list[Tool[Any]] = [ExecuteShellCommand(), *(look_up(ledger, state) for look_up in LOOK_UPS)]
     allowed = config.tools.allow
-    return {tool.name: tool for tool in built_in if allowed is None or tool.name in allowed}
+    every = [*built_in, *custom.values()]
+    return {tool.name: tool for tool in every if allowed is None or tool.name in allowed}

@@ -9,6 +9,7 @@ import socket
 import sys
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
+from logging.handlers import TimedRotatingFileHandler
 
 import anyio
 import uvicorn
@@ -21,6 +22,7 @@ from mcp_agent.server.app import create_app
 from mcp_agent.server.runtime import Runtime
 from mcp_agent.server.starting import ALREADY_RUNNING_EXIT, READY_FD_VARIABLE, START_LOCK_SUFFIX
 from mcp_agent.state import StateDirectory, write_private
+from mcp_agent.tools.reconciling import KEPT_FOR
 
 log = logging.getLogger(__name__)
 
@@ -35,10 +37,7 @@ def main(environ: Mapping[str, str]) -> int:
         _hold_lock(state)
         state.ensure_owner_token()
         with _listening(state) as listener:
-            logging.basicConfig(
-                filename=state.log, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
-            )
-            state.log.chmod(0o600)
+            _log_to(state)
             anyio.run(_serve, state, listener, environ)
     except ServerAlreadyRunning as error:
         print(error, file=sys.stderr)  # noqa: T201 - the starter's log, or a person's terminal
@@ -47,6 +46,13 @@ def main(environ: Mapping[str, str]) -> int:
         print(error, file=sys.stderr)  # noqa: T201 - the same
         return error.exit_code
     return 0
+
+
+def _log_to(state: StateDirectory) -> None:
+    """A file a day, kept as long as calls are."""
+    handler = TimedRotatingFileHandler(state.log, when="midnight", backupCount=KEPT_FOR.days, encoding="utf-8")
+    form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+    logging.basicConfig(handlers=[handler], level=logging.INFO, format=form)
 
 
 async def _serve(state: StateDirectory, listener: socket.socket, environ: Mapping[str, str]) -> None:
@@ -88,6 +94,7 @@ async def _stop_on_signal(runtime: Runtime) -> None:
 
 async def _stop_on_request(runtime: Runtime, server: uvicorn.Server) -> None:
     await runtime.stop_requested.wait()
+    await runtime.running.cancel_all()
     server.should_exit = True
 
 

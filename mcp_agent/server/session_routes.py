@@ -14,9 +14,10 @@ from mcp_agent.adapter import ModelEndpoint
 from mcp_agent.errors import UsageError
 from mcp_agent.processes import ProcessIdentity, is_alive
 from mcp_agent.server.auth import RuntimeOf, owner
+from mcp_agent.server.call_routes import calls_of
 from mcp_agent.server.connection import while_connected
 from mcp_agent.server.runtime import Runtime
-from mcp_agent.server.views import call_view, session_view, turn_view
+from mcp_agent.server.views import session_view, turn_view
 from mcp_agent.sessions.live import LiveSession
 from mcp_agent.sessions.record import SessionOptions
 
@@ -43,6 +44,7 @@ class StartSession(_Body):
     environment: dict[str, str] = Field(default_factory=dict, repr=False)
     home: Path | None = None
     allow_tools: frozenset[str] = frozenset()
+    tools: frozenset[str] | None = None
     provider_shell: bool = True
     trust: bool = False
     permission_mode: str | None = None
@@ -76,7 +78,7 @@ async def show_session(session_id: str, runtime: RuntimeOf) -> Json:
         "attach": _attach_command(session, runtime),
         "screen": list(session.screen.lines),
         "turns": [turn_view(turn) for turn in session.turns.all],
-        "calls": [call_view(call) for call in runtime.calls.all(session_id)],
+        "calls": await calls_of(runtime, session_id),
     }
 
 
@@ -137,6 +139,7 @@ def _options(body: StartSession, runtime: Runtime) -> SessionOptions:
         environment=body.environment,
         home=body.home,
         allow_tools=body.allow_tools | frozenset(configured.allow_tools),
+        tools=body.tools,
         provider_shell=body.provider_shell,
         trust=trusted,
         permission_mode=body.permission_mode,

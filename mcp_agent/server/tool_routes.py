@@ -1,20 +1,29 @@
 """The routes that a session's bridge uses, all under the session's own token."""
 
 import json
+import os
+from pathlib import Path
 from typing import cast
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 
 from mcp_agent.errors import BadRequest
-from mcp_agent.server.auth import RuntimeOf, SessionOfToken
+from mcp_agent.server.auth import RuntimeOf, SessionOfToken, owner
 from mcp_agent.server.connection import read_body, while_connected
+from mcp_agent.server.runtime import Runtime
+from mcp_agent.sessions.environment import shared
 from mcp_agent.sessions.live import LiveSession
 from mcp_agent.timeouts import ToolClass
 from mcp_agent.tools import dispatch
 from mcp_agent.tools.dispatch import Caller
+from mcp_agent.tools.gating import schema_of
 from mcp_agent.tools.tool import Category
 
 router = APIRouter(prefix="/s/{session}")
+owner_router = APIRouter(dependencies=[Depends(owner)])
+
+OWNER = "owner"
+"""Stands for a session in the records of calls that the owner makes by hand."""
 
 Json = dict[str, object]
 
@@ -23,20 +32,7 @@ Json = dict[str, object]
 async def list_tools(live: SessionOfToken, runtime: RuntimeOf) -> Json:
     """The session's tools. The first request says that its bridge is up."""
     live.bridge_is_up()
-    return {
-        "tools": [
-            {
-                "name": tool.name,
-                "description": tool.description,
-                "inputSchema": tool.input_schema,
-                "annotations": tool.annotations,
-                "category": tool.category,
-                "server": None,
-                "long_running": runtime.dispatcher.class_of(tool) is ToolClass.LONG_RUNNING,
-            }
-            for tool in runtime.dispatcher.tools.values()
-        ]
-    }
+    return {"tools": _listed(runtime, _caller(live, runtime))}
 
 
 @router.post("/tools/virtual/{tool}")
@@ -61,12 +57,50 @@ async def event_spooled(live: SessionOfToken) -> Response:
     return Response(status_code=204)
 
 
-async def _call(request: Request, tool: str, *, category: Category, live: LiveSession, runtime: RuntimeOf) -> Json:
-    """One tool call. Its work is cancelled when the connection closes."""
+@owner_router.get("/tools")
+async def list_all_tools(runtime: RuntimeOf) -> Json:
+    """Every tool of this server, and what is wrong with those that could not be loaded."""
+    return {"tools": _listed(runtime, _owner(runtime, working_directory="/")), "problems": list(runtime.tool_problems)}
+
+
+@owner_router.post("/tools/{category}/{tool}")
+async def call_by_hand(
+    request: Request, category: Category, tool: str, runtime: RuntimeOf, working_directory: str = "/"
+) -> Json:
+    """One tool call of the owner's own, with a record like any other."""
     wanted = dispatch.Request(_call_id(request), category, tool, _arguments(await read_body(request)))
-    caller = _caller(live, runtime)
+    return await _run(request, wanted, _owner(runtime, working_directory=working_directory), runtime)
+
+
+async def _call(request: Request, tool: str, *, category: Category, live: LiveSession, runtime: RuntimeOf) -> Json:
+    wanted = dispatch.Request(_call_id(request), category, tool, _arguments(await read_body(request)))
+    return await _run(request, wanted, _caller(live, runtime), runtime)
+
+
+async def _run(request: Request, wanted: dispatch.Request, caller: Caller, runtime: Runtime) -> Json:
+    """Run one call. Its work is cancelled when the connection closes."""
     result = await while_connected(request, lambda: runtime.dispatcher.call(caller, wanted))
     return {"call_id": wanted.call_id, "text": result.text, "structured": result.structured}
+
+
+def _listed(runtime: Runtime, caller: Caller) -> list[Json]:
+    """The tools that this caller has, as a bridge wants to know them."""
+    return [
+        {
+            "name": tool.name,
+            "description": tool.description,
+            "inputSchema": schema_of(tool),
+            "annotations": tool.annotations,
+            "category": tool.category,
+            "server": None,
+            "long_running": runtime.dispatcher.class_of(tool) is ToolClass.LONG_RUNNING,
+        }
+        for tool in runtime.dispatcher.tools_of(caller)
+    ]
+
+
+def _owner(runtime: Runtime, *, working_directory: str) -> Caller:
+    return Caller(OWNER, Path(working_directory), shared(os.environ, home=None), cli_has_limit=False)
 
 
 def _caller(live: LiveSession, runtime: RuntimeOf) -> Caller:
@@ -78,6 +112,8 @@ def _caller(live: LiveSession, runtime: RuntimeOf) -> Caller:
         client_ceiling=live.adapter.client_ceiling,
         cli_has_limit=live.adapter.mcp_timeout(runtime.policy.mcp_call) is not None,
         turn_id=turn.id if turn else None,
+        turn_aborted=live.status.turn_aborted,
+        tools=live.record.tools,
     )
 
 

@@ -2,7 +2,6 @@
 
 from dataclasses import asdict
 
-from mcp_agent.calls.log import CallRecord
 from mcp_agent.sessions.live import LiveSession
 from mcp_agent.sessions.turns import Turn
 
@@ -43,7 +42,3 @@ def turn_view(turn: Turn) -> Json:
         "cause": ended.cause if ended and ended.error is not None else None,
         "source": ended.source if ended else None,
     }
-
-
-def call_view(call: CallRecord) -> Json:
-    return {**asdict(call), "arguments": dict(call.arguments)}

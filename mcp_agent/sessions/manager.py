@@ -25,7 +25,7 @@ from mcp_agent.sessions.events import EventSpool, TranscriptTail
 from mcp_agent.sessions.launching import ServerCommand
 from mcp_agent.sessions.live import LiveSession
 from mcp_agent.sessions.record import SessionOptions, SessionRecord, save_record
-from mcp_agent.sessions.signals import SessionState, Stopped
+from mcp_agent.sessions.signals import Interrupting, SessionState, Stopped
 from mcp_agent.sessions.terminals import TerminalHost
 from mcp_agent.sessions.turns import Turn
 from mcp_agent.sessions.versions import version_of
@@ -86,6 +86,7 @@ class SessionManager:
             created_at=time.time(),
             shell_environment=environment,
             trust=options.trust,
+            tools=options.tools,
             tied_to=options.tied_to,
         )
         try:
@@ -110,6 +111,7 @@ class SessionManager:
             turn = session.turns.current
             if session.over or not (turn or _works(session)):
                 return False
+            session.apply(Interrupting())
             try:
                 await session.terminal.press(session.pane, *session.adapter.interrupt_keys)
             except (PaneDead, PaneGone) as error:

@@ -23,6 +23,8 @@ class SessionOptions:
     home: Path | None = None
     """A home made for this session alone; None runs the CLI in the caller's HOME."""
     allow_tools: frozenset[str] = frozenset()
+    tools: frozenset[str] | None = None
+    """The bridge tools that the session has at all; None: all of them."""
     provider_shell: bool = True
     trust: bool = False
     permission_mode: str | None = None
@@ -47,6 +49,8 @@ class SessionRecord:
     shell_environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     """What shell commands of this session see."""
     trust: bool = False
+    tools: frozenset[str] | None = None
+    """The tools that its token is good for; None: all of them."""
     pane: PaneRef | None = None
     transcript: Path | None = None
     tied_to: ProcessIdentity | None = None

@@ -45,6 +45,11 @@ class BridgeUp:
 
 
 @dataclass(frozen=True, slots=True)
+class Interrupting:
+    """Somebody told the running turn to stop: from now on its tool calls are refused."""
+
+
+@dataclass(frozen=True, slots=True)
 class Exited:
     """The CLI ended by itself. One of the two is None."""
 
@@ -73,7 +78,7 @@ class Seen:
     readings: tuple[Reading, ...] = ()
 
 
-SessionSignal = Signal | BridgeUp | Exited | Vanished | Stopped | Seen
+SessionSignal = Signal | BridgeUp | Interrupting | Exited | Vanished | Stopped | Seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +87,8 @@ class Status:
 
     bridge_up: bool = False
     turn_running: bool = False
+    turn_aborted: bool = False
+    """The last turn was told to stop, and no prompt was accepted since."""
     reading: Reading | None = None
     limited: LimitedBy | None = None
     end: Exited | Vanished | Stopped | None = None
@@ -146,10 +153,12 @@ def reduce(status: Status, signal: SessionSignal) -> Status:
     match signal:
         case Stopped() | Exited() | Vanished():
             return replace(status, end=signal, turn_running=False)
+        case Interrupting():
+            return replace(status, turn_aborted=True)
         case BridgeUp():
             return replace(status, bridge_up=True)
         case PromptAccepted():
-            return replace(status, turn_running=True, limited=None)
+            return replace(status, turn_running=True, turn_aborted=False, limited=None)
         case TurnEnded(outcome=TurnOutcome.COMPLETED):
             return replace(status, turn_running=False, limited=None)
         case TurnEnded():

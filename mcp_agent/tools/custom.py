@@ -19,13 +19,13 @@ from datetime import timedelta
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from mcp_agent.timeouts import LONG_RUNNING_ABOVE
-from mcp_agent.tools.custom_checks import CheckFunction, EarlierCall, Verdict, run_check
+from mcp_agent.tools.custom_checks import CheckFunction, EarlierCall, run_check
 from mcp_agent.tools.custom_errors import ToolRefused
 from mcp_agent.tools.custom_running import is_async, run_foreign
 from mcp_agent.tools.custom_schema import bad_tool, parameters_of
 from mcp_agent.tools.custom_threads import THREADS_PER_TOOL, Threads
 from mcp_agent.tools.results import to_result
-from mcp_agent.tools.tool import CallContext, Category, ToolResult
+from mcp_agent.tools.tool import CallContext, Category, ToolResult, Verdict
 
 __all__ = ["Arguments", "CallContext", "CustomTool", "EarlierCall", "ToolRefused", "ToolResult", "Verdict", "tool"]
 

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
@@ -12,22 +12,12 @@ from anyio.lowlevel import checkpoint_if_cancelled
 from mcp_agent.tools.custom_errors import ThreadAbandoned
 from mcp_agent.tools.custom_running import is_async, message_of, run_foreign
 from mcp_agent.tools.custom_threads import Threads
-from mcp_agent.tools.tool import CallContext
+from mcp_agent.tools.tool import CallContext, Seen, Verdict
 
 CHECK_LIMIT = timedelta(seconds=5)
 """How long a check may take."""
 
-Evidence = Literal["happened", "did_not_happen", "cannot_tell"]
-
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What a check found."""
-
-    evidence: Evidence
-    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +31,7 @@ class EarlierCall:
 
 
 CheckFunction = Callable[[EarlierCall], str | Verdict | Awaitable[str | Verdict]]
-"""Answers one of the words of `Evidence`, or a `Verdict`."""
+"""Answers one of the words of `Seen`, or a `Verdict`."""
 
 
 async def run_check(check: CheckFunction, call: EarlierCall, threads: Threads) -> Verdict:
@@ -68,8 +58,8 @@ async def _ask(check: CheckFunction, call: EarlierCall, threads: Threads) -> Ver
 
 def _verdict(said: object) -> Verdict:
     verdict = said if isinstance(said, Verdict) else Verdict(said) if isinstance(said, str) else None  # type: ignore[arg-type]
-    if verdict is None or verdict.evidence not in get_args(Evidence):
-        words = ", ".join(get_args(Evidence))
+    if verdict is None or verdict.evidence not in get_args(Seen):
+        words = ", ".join(get_args(Seen))
         return Verdict(
             "cannot_tell", f"the check answered something of type {type(said).__name__} that is none of {words}"
         )

@@ -9,15 +9,16 @@ from typing import Annotated
 
 import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from mcp_agent.errors import BadArguments
+from mcp_agent.calls.ledger_events import WhyEnded
 from mcp_agent.processes import CALL_MARK, SESSION_MARK
-from mcp_agent.tools import call_files
-from mcp_agent.tools.call_files import Spec
-from mcp_agent.tools.shell_result import shell_result
+from mcp_agent.tools import call_files, shell_evidence
+from mcp_agent.tools.arguments import parse
+from mcp_agent.tools.call_files import ExitRecord, Spec
+from mcp_agent.tools.shell_result import happened, shell_result
 from mcp_agent.tools.supervision import Supervision
-from mcp_agent.tools.tool import CallContext, Category, ToolResult
+from mcp_agent.tools.tool import CallContext, Category, ToolResult, Verdict
 
 GRACE = timedelta(seconds=2)
 """Between TERM and KILL."""
@@ -94,6 +95,8 @@ class ExecuteShellCommand:
     description = DESCRIPTION
     category: Category = "virtual"
     long_running = True
+    read_only = False
+    idempotent = False
 
     def __init__(
         self, *, grace: timedelta = GRACE, capture_bytes: int = CAPTURE_BYTES, shown_bytes: int = SHOWN_BYTES
@@ -113,11 +116,7 @@ class ExecuteShellCommand:
         return {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True}
 
     def validate(self, arguments: Mapping[str, object]) -> ShellArguments:
-        try:
-            return ShellArguments.model_validate(dict(arguments))
-        except ValidationError as error:
-            problems = [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()]
-            raise BadArguments(self.name, problems) from None
+        return parse(ShellArguments, arguments, tool=self.name)
 
     def wait_limit(self, arguments: ShellArguments) -> timedelta | None:
         if arguments.timeout_seconds is None:
@@ -137,17 +136,43 @@ class ExecuteShellCommand:
             elif not record.survivors:
                 await supervision.left()
         except anyio.get_cancelled_exc_class():
-            with anyio.CancelScope(shield=True):
-                await supervision.end(grace=self._grace)
+            if not context.server_stops():
+                with anyio.CancelScope(shield=True):
+                    await supervision.end(grace=self._grace)
             raise
         finally:
             supervision.close()
             self._staying.append(supervision)
             self._collect()
-        structured = shell_result(
-            record, context, timeout_seconds=arguments.timeout_seconds, budget_bytes=self._shown_bytes
+        return self._result(record, context, timeout_seconds=arguments.timeout_seconds)
+
+    async def check(self, call_id: str, context: CallContext, arguments: ShellArguments) -> Verdict:
+        """From the supervisor's files and the process table: cheap, and read-only."""
+        return await anyio.to_thread.run_sync(shell_evidence.look, call_id, context.call_directory)
+
+    async def recover(self, context: CallContext) -> ToolResult | None:
+        """Wait for a command that another server's supervisor runs; None when nothing tells of it any more."""
+        try:
+            record = await shell_evidence.wait(context.call_id, context.call_directory)
+        except anyio.get_cancelled_exc_class():
+            if not context.server_stops():
+                with anyio.CancelScope(shield=True):
+                    await shell_evidence.end(context.call_id, context.call_directory, grace=self._grace)
+            raise
+        if record is None:
+            return None
+        timeout_seconds = call_files.read_spec(context.call_directory).timeout_seconds
+        return self._result(record, context, timeout_seconds=timeout_seconds)
+
+    def _result(self, record: ExitRecord | None, context: CallContext, *, timeout_seconds: float | None) -> ToolResult:
+        structured = shell_result(record, context, timeout_seconds=timeout_seconds, budget_bytes=self._shown_bytes)
+        killed_by_limit = record is not None and record.ended == call_files.KILLED_WORK_LIMIT
+        return ToolResult(
+            json.dumps(structured, ensure_ascii=False),
+            structured,
+            happened=happened(record),
+            why=WhyEnded.SERVER_TOOL if killed_by_limit else WhyEnded.RESULT,
         )
-        return ToolResult(json.dumps(structured, ensure_ascii=False), structured)
 
     def _start(self, context: CallContext, arguments: ShellArguments) -> Supervision:
         marks = {SESSION_MARK: context.session_id, CALL_MARK: context.call_id}

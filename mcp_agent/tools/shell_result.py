@@ -1,5 +1,6 @@
 """What a model is told of a shell command: the facts on record, and as much output as it should read."""
 
+from mcp_agent.calls.ledger_events import Happened
 from mcp_agent.calls.outcomes import Cancelled, seconds_text
 from mcp_agent.tools import call_files
 from mcp_agent.tools.call_files import ExitRecord
@@ -41,6 +42,21 @@ def shell_result(
         "message": _message(record, context, timeout_seconds),
     }
     return told | {name: remark for name, remark in remarks.items() if remark}
+
+
+def happened(record: ExitRecord | None) -> Happened:
+    """What the record says of the work."""
+    match record:
+        case None:
+            return Happened.UNKNOWN
+        case ExitRecord(ended=call_files.KILLED_WORK_LIMIT | call_files.CANCELLED):
+            return Happened.CANCELLED
+        case ExitRecord(ended=call_files.NOT_STARTED):
+            return Happened.NOT_STARTED
+        case ExitRecord(exit_status=0):
+            return Happened.SUCCEEDED
+        case _:
+            return Happened.FAILED
 
 
 def _message(record: ExitRecord | None, context: CallContext, timeout_seconds: float | None) -> str | None:

@@ -1,15 +1,23 @@
 """What a tool is: a name, what it takes, how long it is waited for, and the work itself."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
+
+from mcp_agent.calls.ledger_events import Happened, WhyEnded
 
 Category = Literal["virtual", "custom", "mcp"]
 """`virtual`: our own; `custom`: the user's; `mcp`: of a downstream MCP server."""
 
+Seen = Literal["happened", "did_not_happen", "cannot_tell"]
+
 ArgumentsT = TypeVar("ArgumentsT")
+
+
+def _never() -> bool:
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +34,8 @@ class CallContext:
     """The session's allow-list: nothing of the server's own."""
     work_limit: timedelta | None
     """The `server_tool` layer, for work that can enforce it without the server; None means no limit."""
+    server_stops: Callable[[], bool] = _never
+    """Whether a cancellation only means that the server stops: work that can outlive it is then left running."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +44,18 @@ class ToolResult:
 
     text: str
     structured: Mapping[str, object] | None = None
+    happened: Happened = Happened.SUCCEEDED
+    """What the work says of itself: an answer may be the news of a failure."""
+    why: WhyEnded = WhyEnded.RESULT
+    """Why there is nothing more to wait for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a look at the world found of an earlier call."""
+
+    evidence: Seen
+    detail: str = ""
 
 
 class Tool(Protocol[ArgumentsT]):
@@ -63,6 +85,16 @@ class Tool(Protocol[ArgumentsT]):
         """True when one call may take longer than the ordinary bound of the bridge."""
         ...
 
+    @property
+    def read_only(self) -> bool:
+        """Running it changes nothing, so running it twice does no harm."""
+        ...
+
+    @property
+    def idempotent(self) -> bool:
+        """Running it twice does what running it once does."""
+        ...
+
     def validate(self, arguments: Mapping[str, object]) -> ArgumentsT:
         """The arguments, parsed; raises BadArguments with every problem at once."""
         ...
@@ -73,6 +105,19 @@ class Tool(Protocol[ArgumentsT]):
 
     async def run(self, context: CallContext, arguments: ArgumentsT) -> ToolResult:
         """Do the work. Cancelling this cancels the work; what it started is gone before it returns."""
+        ...
+
+    async def check(self, call_id: str, context: CallContext, arguments: ArgumentsT) -> Verdict:
+        """Whether an earlier call happened. Read-only and bounded; `did_not_happen` only when it cannot any more."""
+        ...
+
+
+@runtime_checkable
+class Recoverable(Protocol):
+    """A tool whose work outlives the server."""
+
+    async def recover(self, context: CallContext) -> ToolResult | None:
+        """Wait for work that another server began; None when its evidence is gone. Cancelling this ends the work."""
         ...
 
 

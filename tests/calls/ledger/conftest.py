@@ -37,7 +37,7 @@ CHILD_PREAMBLE = """
 import os, sys
 from pathlib import Path
 from mcp_agent.calls.ledger import Ledger
-from mcp_agent.calls.ledger_errors import LedgerUnusable
+from mcp_agent.errors import LedgerUnusable
 from mcp_agent.calls.ledger_events import *
 from mcp_agent.processes import identify
 path = Path(sys.argv[1])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_agent.calls.ledger import Ledger
-from mcp_agent.calls.ledger_errors import DuplicateCall, UnknownCall
+from mcp_agent.errors import DuplicateCall, UnknownCall
 from mcp_agent.calls.ledger_events import (
     Decider,
     Dispatched,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_agent.calls import ledger as ledger_module
-from mcp_agent.calls.ledger_errors import UnknownCall
+from mcp_agent.errors import UnknownCall
 from mcp_agent.calls.ledger_events import (
     Decider,
     Event,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_agent.calls.ledger import Ledger
-from mcp_agent.calls.ledger_errors import LedgerUnusable
+from mcp_agent.errors import LedgerUnusable
 from mcp_agent.calls.ledger_events import Dispatched, Happened, Outcome, WaitEnded, WhyEnded
 from mcp_agent.calls.ledger_file import SCHEMA_VERSION
 

@@ -1,0 +1,162 @@
+"""`mcp-agent calls`: what is known of tool calls, and what people can do about them."""
+
+import sys
+import time
+from datetime import timedelta
+from typing import Annotated, cast
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from mcp_agent.cli.context import client, print_json
+from mcp_agent.cli.options import AsJson
+from mcp_agent.durations import parse_duration
+from mcp_agent.errors import UsageError
+from mcp_agent.server.client import Json
+
+calls_app = typer.Typer(help="Tool calls: what is known of them.", no_args_is_help=True)
+
+CallId = Annotated[str, typer.Argument(metavar="CALL")]
+
+_PIPED_WIDTH = 140
+_LONGEST_DETAIL = 200
+UNSETTLED_EXIT = 1
+"""The call is still running, or nobody knows what happened."""
+
+
+@calls_app.command("list")
+def list_calls(
+    *,
+    unknown: Annotated[bool, typer.Option("--unknown", help="Only calls whose outcome nobody knows.")] = False,
+    session: Annotated[str | None, typer.Option(metavar="SESSION", help="Only calls of this session.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List calls, oldest first: their age, their last sign of progress, and the limit that fires next."""
+    query = {"unknown_only": "true" if unknown else "false"} | ({"session": session} if session else {})
+    with client() as server:
+        answer = server.get("/calls", **query)
+    if as_json:
+        print_json(answer)
+        return
+    table = Table("call", "tool", "session", "age", "progress", "wait ended by", "what happened", box=box.SIMPLE_HEAD)
+    for call in cast("list[Json]", answer["calls"]):
+        table.add_row(
+            str(call["call_id"]),
+            str(call["tool"]),
+            str(call["session_id"]),
+            _ago(call["started_at"]),
+            _ago(call["last_progress_at"]),
+            str(call["why_ended"] or _next_limit(call)),
+            _happened(call),
+        )
+    Console(width=None if sys.stdout.isatty() else _PIPED_WIDTH).print(table)
+
+
+@calls_app.command()
+def show(call: CallId, *, as_json: AsJson = False) -> None:
+    """Show all that is known of a call. Looking up never runs anything."""
+    with client() as server:
+        _print(server.get(f"/calls/{call}"), as_json=as_json)
+
+
+@calls_app.command()
+def wait(
+    call: CallId,
+    *,
+    timeout: Annotated[str, typer.Option(metavar="DURATION", help="How long to wait, such as 10m.")] = "1h",
+    as_json: AsJson = False,
+) -> None:
+    """Wait until nothing more is to be learned of a call. Exit 1 when the time passed first."""
+    try:
+        limit = parse_duration(timeout)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    if not timedelta(0) <= limit <= timedelta(days=7):
+        raise typer.BadParameter(f"{timeout} is not between 0s and 168h")
+    with client() as server:
+        found = server.wait(f"/calls/{call}?wait_seconds={limit.total_seconds()}")
+    _print(found, as_json=as_json)
+    if found["happened"] in {None, "unknown"} and not found["resolution"]:
+        raise typer.Exit(UNSETTLED_EXIT)
+
+
+@calls_app.command()
+def cancel(call: CallId, *, as_json: AsJson = False) -> None:
+    """Cancel a running call, and return when its clean-up is over."""
+    with client() as server:
+        found = server.delete(f"/calls/{call}")
+    if as_json:
+        print_json(found)
+    else:
+        typer.echo("cancelled" if found["cancelled"] else f"not running; it {_happened(found)}")
+
+
+@calls_app.command()
+def resolve(
+    call: CallId,
+    *,
+    happened: Annotated[bool, typer.Option("--happened", help="It took place.")] = False,
+    did_not_happen: Annotated[bool, typer.Option("--did-not-happen", help="It did not, and will not.")] = False,
+    note: Annotated[str, typer.Option(help="How you know.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Say what you found out about a call of unknown outcome. It is added to its record."""
+    if happened == did_not_happen:
+        raise UsageError("say one of --happened and --did-not-happen")
+    with client() as server:
+        _print(server.post(f"/calls/{call}/resolve", {"happened": happened, "note": note}), as_json=as_json)
+
+
+@calls_app.command()
+def prune(
+    *,
+    days: Annotated[float, typer.Option(min=0, help="Forget calls that ended longer ago.")] = 30,
+    as_json: AsJson = False,
+) -> None:
+    """Forget old calls with their outputs. Those of unknown outcome are kept."""
+    with client() as server:
+        done = server.post(f"/calls/prune?days={days}", waits=True)
+    if as_json:
+        print_json(done)
+    else:
+        typer.echo(f"{done['forgotten']} calls forgotten")
+
+
+def _print(call: Json, *, as_json: bool) -> None:
+    if as_json:
+        print_json(call)
+        return
+    typer.echo(f"{call['call_id']}  {call['tool']} of {call['session_id']}, started {_ago(call['started_at'])} ago")
+    typer.echo(f"arguments: {call['arguments']}")
+    typer.echo(f"wait:      {call['why_ended'] or 'goes on; ' + _next_limit(call)}")
+    typer.echo(f"outcome:   {_happened(call)}")
+    if call["detail"]:
+        typer.echo(f"detail:    {str(call['detail'])[:_LONGEST_DETAIL]}")
+    for found in cast("list[Json]", call["evidence"]):
+        typer.echo(f"evidence:  {found['verdict']}: {found['detail']}")
+    for contradiction in cast("list[str]", call["contradictions"]):
+        typer.echo(f"note:      {contradiction}")
+    typer.echo(f"output:    {call['output_directory']}")
+
+
+def _happened(call: Json) -> str:
+    resolution = cast("Json | None", call["resolution"])
+    if resolution is not None:
+        said = "happened" if resolution["happened"] else "did not happen"
+        return f"{said}, says the {resolution['by']}"
+    return f"{call['happened'] or 'running'}{', late' if call['late'] else ''}"
+
+
+def _next_limit(call: Json) -> str:
+    limit = cast("Json | None", call["next_limit"])
+    return f"{limit['layer']} in {_span(cast('float', limit['in_seconds']))}" if limit else "-"
+
+
+def _ago(at: object) -> str:
+    return "-" if at is None else _span(time.time() - cast("float", at))
+
+
+def _span(seconds: float) -> str:
+    return str(timedelta(seconds=max(0, int(seconds))))

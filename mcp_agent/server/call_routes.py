@@ -1,0 +1,89 @@
+"""The owner's routes about tool calls: looking up, waiting, cancelling, deciding, forgetting."""
+
+from datetime import timedelta
+from typing import Annotated
+
+import anyio
+from fastapi import APIRouter, Depends, Query, Request
+from pydantic import BaseModel, ConfigDict, Field
+
+from mcp_agent.calls.ledger_events import Decider, Resolved
+from mcp_agent.calls.ledger_fold import CallState
+from mcp_agent.calls.views import call_facts
+from mcp_agent.calls.waiting import until_settled
+from mcp_agent.server.auth import RuntimeOf, owner
+from mcp_agent.server.connection import while_connected
+from mcp_agent.server.runtime import Runtime
+from mcp_agent.tools.call_outputs import streams
+from mcp_agent.tools.reconciling import prune
+
+router = APIRouter(dependencies=[Depends(owner)])
+
+Json = dict[str, object]
+
+LISTED = 1000
+Limit = Annotated[int, Query(ge=1, le=100_000)]
+Wait = Annotated[float, Query(ge=0, le=timedelta(days=7).total_seconds(), allow_inf_nan=False)]
+
+
+class Resolution(BaseModel):
+    """What somebody found out about a call."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    happened: bool
+    note: Annotated[str, Field(max_length=2000)] = ""
+
+
+@router.get("/calls")
+async def list_calls(
+    runtime: RuntimeOf, session: str | None = None, *, unknown_only: bool = False, limit: Limit = LISTED
+) -> Json:
+    """Oldest first, the newest `limit` of them."""
+    return {"calls": await calls_of(runtime, session, unknown_only=unknown_only, limit=limit)}
+
+
+@router.get("/calls/{call_id}")
+async def show_call(request: Request, call_id: str, runtime: RuntimeOf, wait_seconds: Wait = 0) -> Json:
+    """The call as it is now, or once nothing more is to be waited for, within the wait."""
+    limit = timedelta(seconds=wait_seconds)
+    call = await while_connected(request, lambda: until_settled(runtime.ledger, call_id, limit=limit))
+    return _view(runtime, call)
+
+
+@router.delete("/calls/{call_id}")
+async def cancel_call(call_id: str, runtime: RuntimeOf) -> Json:
+    """Cancel the call and answer when its clean-up is over. What it did before that stays done."""
+    runtime.ledger.get(call_id)
+    cancelled = await runtime.running.cancel(call_id)
+    return {"cancelled": cancelled, **_view(runtime, runtime.ledger.get(call_id))}
+
+
+@router.post("/calls/{call_id}/resolve")
+async def resolve_call(call_id: str, body: Resolution, runtime: RuntimeOf) -> Json:
+    """Say whether a call of unknown outcome took place. It is added to the record, and rewrites nothing."""
+    resolved = Resolved(body.happened, body.note, Decider.OWNER)
+    await anyio.to_thread.run_sync(runtime.ledger.append, call_id, resolved)
+    return _view(runtime, runtime.ledger.get(call_id))
+
+
+@router.post("/calls/prune")
+async def prune_calls(runtime: RuntimeOf, days: Annotated[float, Query(ge=0, le=36500, allow_inf_nan=False)]) -> Json:
+    """Forget calls that ended longer ago, with their outputs."""
+    older_than = timedelta(days=days)
+    forgotten = await anyio.to_thread.run_sync(lambda: prune(runtime.ledger, runtime.state, older_than=older_than))
+    return {"forgotten": forgotten}
+
+
+async def calls_of(
+    runtime: Runtime, session: str | None, *, unknown_only: bool = False, limit: int = LISTED
+) -> list[Json]:
+    found = await anyio.to_thread.run_sync(
+        lambda: runtime.ledger.list(session=session, unknown_only=unknown_only, limit=limit)
+    )
+    return [call_facts(call) for call in reversed(found)]
+
+
+def _view(runtime: Runtime, call: CallState) -> Json:
+    directory = runtime.state.call(call.call_id)
+    return {**call_facts(call), "output": streams(directory), "output_directory": str(directory)}

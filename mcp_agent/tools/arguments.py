@@ -1,0 +1,19 @@
+"""Parsing a tool's arguments: every problem at once, in one line."""
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from mcp_agent.errors import BadArguments
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+def parse(model: type[ModelT], arguments: Mapping[str, object], *, tool: str) -> ModelT:
+    """The arguments as the model reads them; raises `BadArguments`."""
+    try:
+        return model.model_validate(dict(arguments))
+    except ValidationError as error:
+        problems = [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()]
+        raise BadArguments(tool, problems) from None

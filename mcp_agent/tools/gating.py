@@ -1,0 +1,83 @@
+"""The retry gate in front of a tool: what a call asks for, and whether it may run."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mcp_agent.calls import gate
+from mcp_agent.calls import ledger_events as facts
+from mcp_agent.calls.digest import digest
+from mcp_agent.calls.gate import ALLOW_DUPLICATE, AnswerWith, Run, ToolFacts
+from mcp_agent.calls.ledger import Ledger
+from mcp_agent.calls.ledger_events import DuplicateAllowed, Evidence, Intent
+from mcp_agent.calls.ledger_fold import CallState
+from mcp_agent.calls.noting import note
+from mcp_agent.errors import BadArguments
+from mcp_agent.tools.tool import CallContext, Tool
+
+_PARAMETER = {
+    "type": "boolean",
+    "description": "Run the call although an identical earlier one has an unknown outcome. Say so only when a second"
+    " run is what you want.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A call's own arguments, and whether its caller accepts that it may run twice."""
+
+    arguments: Mapping[str, object]
+    digest: str
+    allow_duplicate: bool
+
+    @classmethod
+    def of(cls, tool: Tool[Any], given: Mapping[str, object]) -> "Wanted":
+        arguments = dict(given)
+        allow = arguments.pop(ALLOW_DUPLICATE, False) if is_gated(tool) else False
+        if not isinstance(allow, bool):
+            raise BadArguments(tool.name, [f"{ALLOW_DUPLICATE}: must be true or false"])
+        return cls(arguments, digest(tool.name, arguments), allow)
+
+
+def is_gated(tool: Tool[Any]) -> bool:
+    """Whether the gate stands before this tool, with a parameter of its own beside the tool's."""
+    own = tool.input_schema.get("properties")
+    return not (tool.read_only or tool.idempotent or (isinstance(own, dict) and ALLOW_DUPLICATE in own))
+
+
+def schema_of(tool: Tool[Any]) -> Mapping[str, object]:
+    """The arguments that a model may give, the gate's own included."""
+    properties = tool.input_schema.get("properties")
+    if not is_gated(tool):
+        return tool.input_schema
+    known = properties if isinstance(properties, dict) else {}
+    return {**tool.input_schema, "properties": {**known, ALLOW_DUPLICATE: _PARAMETER}}
+
+
+async def decide(
+    ledger: Ledger, tool: Tool[Any], intent: Intent, *, allow_duplicate: bool, context: Callable[[str], CallContext]
+) -> Run | AnswerWith:
+    """Whether this call may run, after looking at what became of identical earlier ones."""
+    about = ToolFacts(read_only=tool.read_only, idempotent=tool.idempotent)
+    earlier = ledger.similar(intent.session_id, intent.tool, digest=intent.digest)
+    standing = gate.in_the_way(earlier)
+    if standing and is_gated(tool) and not allow_duplicate:
+        for call in standing:
+            await look(ledger, tool, call, context=context(call.call_id))
+        earlier = ledger.similar(intent.session_id, intent.tool, digest=intent.digest)
+    return gate.decide(about, earlier, allow_duplicate=allow_duplicate)
+
+
+async def look(ledger: Ledger, tool: Tool[Any], call: CallState, *, context: CallContext) -> Evidence:
+    """Ask the tool what became of an earlier call, and write down what it says, unless it says nothing new."""
+    verdict = await tool.check(call.call_id, context, tool.validate(call.arguments))
+    found = Evidence(facts.Verdict(verdict.evidence), verdict.detail)
+    if found not in call.evidence:
+        note(ledger, call.call_id, found)
+    return found
+
+
+def note_duplicates(ledger: Ledger, call_id: str, decision: Run) -> None:
+    """That somebody accepted a second run is on record before it begins."""
+    for earlier in decision.duplicate_of:
+        ledger.append(call_id, DuplicateAllowed(earlier, facts.Decider.AGENT))
