@@ -2,7 +2,8 @@
 
 `UserPromptSubmit` fires for a prompt that starts a turn and for one that is queued into the running turn, with the
 exact text less trailing white space, and with a long paste wrapped in a tag. `Stop` fires once per completed turn,
-`StopFailure` on an API error, and neither on an interrupt: that is only told by the transcript.
+`StopFailure` on an API error, and neither on an interrupt: that is only told by the transcript. After it, or when they
+came too late for their turn, queued prompts start the next turn without a word from the hooks.
 """
 
 import json
@@ -43,13 +44,17 @@ def read_event(event: Mapping[str, object]) -> Sequence[Signal]:
             transcript = _text(event, "transcript_path")
             return [SessionIdentified(session_id, Path(transcript) if transcript else None)]
         case "UserPromptSubmit" if prompt := _text(event, "prompt"):
-            return [PromptAccepted(_PASTED.sub(lambda paste: paste["text"], prompt))]
+            return [PromptAccepted(_unwrapped(prompt))]
         case "Stop":
             return [TurnEnded(TurnOutcome.COMPLETED, _text(event, "last_assistant_message"))]
         case "StopFailure":
             return list(_failure(event))
         case _:
             return []
+
+
+def _unwrapped(prompt: str) -> str:
+    return _PASTED.sub(lambda paste: paste["text"], prompt)
 
 
 def _failure(event: Mapping[str, object]) -> Iterator[Signal]:
@@ -63,7 +68,7 @@ def _failure(event: Mapping[str, object]) -> Iterator[Signal]:
 
 
 def read_transcript(lines: Sequence[str]) -> Sequence[Signal]:
-    """Interrupts; prompts and completions are the hooks' to tell. A broken line means nothing."""
+    """Interrupts, and queued prompts that start a turn of their own. A broken line means nothing."""
     return [signal for line in lines for signal in _record(_parse(line))]
 
 
@@ -72,6 +77,9 @@ def _record(record: Mapping[str, object]) -> Iterator[Signal]:
     own = record.get("type") == "user" and record.get("rowSource") == "harness" and not record.get("isSidechain")
     if own and any(_INTERRUPTED.fullmatch(text) for text in _texts(record)):
         yield TurnEnded(TurnOutcome.INTERRUPTED, source=Source.TRANSCRIPT)
+    if record.get("type") == "user" and record.get("promptSource") == "queued" and not record.get("isSidechain"):
+        prompt = "\n".join(_texts(record))
+        yield PromptAccepted(_unwrapped(prompt), source=Source.TRANSCRIPT)
 
 
 def _texts(record: Mapping[str, object]) -> Iterator[str]:

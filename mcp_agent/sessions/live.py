@@ -13,7 +13,16 @@ from typing import TypeVar
 
 import anyio
 
-from mcp_agent.adapter import Adapter, PromptAccepted, Screen, SessionIdentified, Signal, TurnEnded
+from mcp_agent.adapter import (
+    Adapter,
+    PromptAccepted,
+    Screen,
+    SessionIdentified,
+    Signal,
+    Source,
+    TurnEnded,
+    TurnOutcome,
+)
 from mcp_agent.errors import PaneGone, TmuxError
 from mcp_agent.sessions.events import EventSpool, TranscriptTail
 from mcp_agent.sessions.record import SessionRecord
@@ -26,6 +35,7 @@ from mcp_agent.sessions.signals import (
     SessionSignal,
     SessionState,
     Status,
+    Stopped,
     Vanished,
     reduce,
 )
@@ -139,6 +149,8 @@ class LiveSession:
         elif isinstance(signal, SessionIdentified):
             self._identify(signal)
         self.status = reduce(self.status, signal)
+        if self.status.end is not None:
+            self.turns.end(_cut_short(self.status.end))
         self._changed.set()
         self._changed = anyio.Event()
 
@@ -173,7 +185,14 @@ class LiveSession:
 
     def _drain(self) -> None:
         for event in self.spool.take():
-            self._apply_all(self._asked(self.adapter.read_event, event))
+            signals = self._asked(self.adapter.read_event, event)
+            if any(isinstance(signal, TurnEnded) for signal in signals):
+                # An interrupt, and the prompt that took its place, come before the end that a hook tells.
+                self._read_transcript()
+            self._apply_all(signals)
+        self._read_transcript()
+
+    def _read_transcript(self) -> None:
         self._apply_all(self._asked(self.adapter.read_transcript, self.tail.take()))
 
     def _asked(self, question: Callable[[T], Sequence[Signal]], about: T) -> Sequence[Signal]:
@@ -249,3 +268,17 @@ class LiveSession:
 def same_words(one: str, other: str) -> bool:
     """CLIs strip the ends and wrap the middle; the words and their order stay."""
     return one.split() == other.split()
+
+
+def _cut_short(end: Exited | Vanished | Stopped) -> TurnEnded:
+    """What becomes of a turn whose session is over."""
+    match end:
+        case Stopped():
+            return TurnEnded(TurnOutcome.INTERRUPTED, error="the session was stopped", source=Source.PROCESS)
+        case Exited(status=status, signal=None):
+            error = f"the CLI exited with status {status}"
+        case Exited(signal=signal):
+            error = f"the CLI was ended by signal {signal}"
+        case Vanished():
+            error = "the CLI's pane is gone"
+    return TurnEnded(TurnOutcome.FAILED, error=error, source=Source.PROCESS)

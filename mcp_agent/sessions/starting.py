@@ -16,6 +16,9 @@ from mcp_agent.timeouts import PromptReady
 MOST_DIALOG_STEPS = 40
 """A dialog that takes more key presses than this is not being answered by them."""
 
+LAST_LINES = 6
+"""How much of a dead CLI's screen is told."""
+
 _STARTING = frozenset({SessionState.STARTING, SessionState.BLOCKED})
 
 
@@ -55,6 +58,6 @@ async def _next_screen(session: LiveSession, limit: timedelta) -> None:
 
 
 def _last_words(how: str, session: LiveSession) -> str:
-    """How it ended, and the last thing on its screen."""
-    lines = [line for line in session.screen.lines if line.strip()]
-    return f"{how}; its last line was: {lines[-1].strip()}" if lines else how
+    """How it ended, and the end of its screen: the reason often stands above the last line."""
+    lines = [line.strip() for line in session.screen.lines if line.strip()]
+    return f"{how}; the end of its screen: {' / '.join(lines[-LAST_LINES:])}" if lines else how

@@ -162,3 +162,13 @@ def test_an_interrupt_is_told_by_the_transcript(text: str) -> None:
 )
 def test_nothing_else_in_the_transcript_ends_a_turn(line: str) -> None:
     assert list(ADAPTER.read_transcript([line])) == []
+
+
+def test_a_queued_prompt_that_starts_a_turn_of_its_own_is_an_accepted_prompt() -> None:
+    row = {"type": "user", "message": {"role": "user", "content": "queued one"}, "promptSource": "queued"}
+    assert list(ADAPTER.read_transcript([json.dumps(row)])) == [PromptAccepted("queued one", source=Source.TRANSCRIPT)]
+
+
+def test_a_typed_prompt_in_the_transcript_is_left_to_the_hooks() -> None:
+    row = {"type": "user", "message": {"role": "user", "content": "typed"}, "promptSource": "typed"}
+    assert list(ADAPTER.read_transcript([json.dumps(row)])) == []

@@ -13,6 +13,7 @@ import pytest
 from mcp_agent.adapter import TurnOutcome
 from mcp_agent.sessions.events import EventSpool, TranscriptTail
 from mcp_agent.sessions.live import LiveSession
+from mcp_agent.sessions.signals import Exited, Stopped, Vanished
 
 if TYPE_CHECKING:
     from tests.sessions.conftest import Bench
@@ -205,6 +206,46 @@ async def test_the_conversations_id_and_transcript_are_recorded(bench: Bench) ->
         assert (session.record.native_session_id, session.record.transcript) == ("native-2", transcript)
         assert bench.records[-1] == session.record
         assert [turn.prompt for turn in session.turns.all] == ["one"]
+
+
+@pytest.mark.contract("X3", "S3")
+async def test_an_interrupt_and_the_queued_prompt_after_it_come_before_the_end_that_a_hook_tells(bench: Bench) -> None:
+    transcript = bench.root / "talk.jsonl"
+    transcript.touch()
+    async with bench.ready() as (session, cli):
+        cli.tell(identified="native-1", transcript=str(transcript))
+        cli.tell(accepted="one")
+        cli.tell(accepted="two", queued=True)
+        transcript.write_text('{"ended": "interrupted"}\n{"accepted": "two"}\n')
+        cli.tell(ended="completed", text="the answer to two")
+
+        ends = [(turn.prompt, turn.ended and (turn.ended.outcome, turn.ended.final_text)) for turn in session.turns.all]
+        assert ends == [
+            ("one", (TurnOutcome.INTERRUPTED, "")),
+            ("two", (TurnOutcome.COMPLETED, "the answer to two")),
+        ]
+
+
+@pytest.mark.contract("X3")
+@pytest.mark.parametrize(
+    ("end", "outcome", "error"),
+    [
+        (Stopped(), TurnOutcome.INTERRUPTED, "the session was stopped"),
+        (Exited(3, None), TurnOutcome.FAILED, "the CLI exited with status 3"),
+        (Exited(None, 9), TurnOutcome.FAILED, "the CLI was ended by signal 9"),
+        (Vanished(), TurnOutcome.FAILED, "the CLI's pane is gone"),
+    ],
+)
+async def test_a_turn_whose_session_is_over_is_over_too_and_says_why(
+    bench: Bench, end: Stopped | Exited | Vanished, outcome: TurnOutcome, error: str
+) -> None:
+    async with bench.ready() as (session, cli):
+        cli.tell(accepted="one")
+        session.apply(end)
+
+        [turn] = session.turns.all
+        assert turn.ended is not None
+        assert (turn.ended.outcome, turn.ended.error) == (outcome, error)
 
 
 def test_a_half_written_line_waits_for_its_end(tmp_path: Path) -> None:

@@ -136,7 +136,7 @@ async def test_a_cli_that_exits_ends_the_start_at_once_with_its_last_line(bench:
         pane.exit(7)
         started = anyio.current_time()
 
-        with pytest.raises(SessionEnded, match=r"exited \(status 7\); its last line was: Error: no such model"):
+        with pytest.raises(SessionEnded, match=r"exited \(status 7\); the end of its screen: Error: no such model"):
             await wait_ready(session, LIMITS)
         assert anyio.current_time() - started < 1
 
