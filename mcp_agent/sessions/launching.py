@@ -148,3 +148,8 @@ def remove_launch_files(state: StateDirectory, session_id: str) -> None:
             shutil.rmtree(path, ignore_errors=True)
         else:
             path.unlink(missing_ok=True)
+
+
+def forget_session(state: StateDirectory, session_id: str) -> None:
+    """Take away all that is on disk of a session that nobody will ask for again."""
+    shutil.rmtree(state.session(session_id), ignore_errors=True)

@@ -109,7 +109,9 @@ class SessionManager:
         session = self.get(session_id)
         async with session.input_lock:
             turn = session.turns.current
-            if session.over or not (turn or _works(session)):
+            if session.over:
+                raise SessionEnded(session_id, session.over)
+            if not (turn or _works(session)):
                 return False
             session.apply(Interrupting())
             try:
@@ -218,7 +220,10 @@ class SessionManager:
         await closing.close_pane(session)
         if session.opened is not None:
             await self.terminals.release()
-        launching.remove_launch_files(self.state, session.id)
+        if session.record.tied_to is not None:
+            launching.forget_session(self.state, session.id)
+        else:
+            launching.remove_launch_files(self.state, session.id)
         return cancelled
 
     async def _cancel_calls(self, session_id: str) -> int:

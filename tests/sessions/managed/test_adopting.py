@@ -150,7 +150,8 @@ async def test_a_session_whose_pane_is_gone_is_lost_and_can_be_stopped(house: Ho
         assert (session.id, session.state) == (earlier.id, "lost")
         with pytest.raises(SessionEnded, match="lost"):
             await manager.send(session.id, "hello")
-        assert not await manager.interrupt(session.id)
+        with pytest.raises(SessionEnded):
+            await manager.interrupt(session.id)
         await manager.stop(session.id)
         assert session.state == "stopped"
         assert house.files() == [session.id, f"{session.id}/session.json"]

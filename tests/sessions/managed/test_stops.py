@@ -202,6 +202,7 @@ async def test_the_end_of_the_process_that_a_session_is_tied_to_stops_it(
         assert await session.wait_until(lambda: session.state == "stopped", limit=timedelta(seconds=10))
         await manager.stop(session.id)
         assert await house.panes() == []
+        assert not manager.state.session(session.id).exists()
 
 
 async def test_a_session_tied_to_a_process_that_is_gone_does_not_start(
