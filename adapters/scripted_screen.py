@@ -31,7 +31,7 @@ def read(screen: Screen) -> Sequence[Signal]:
         return (_question(box.rows),)
     if box.footer == wording.WORKING:
         return (Busy(),)
-    if box.footer.startswith(wording.READY) and _draft(box.rows) == "":
+    if box.footer.startswith(wording.READY) and _draft(box.rows) is not None:
         return (Ready(),)
     return ()
 

@@ -7,7 +7,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, cast
 
 import pytest
 
@@ -36,15 +38,35 @@ def place() -> Iterator[Place]:
     shutil.rmtree(root, ignore_errors=True)
 
 
+@dataclass(frozen=True)
+class Model:
+    """A scripted model on loopback."""
+
+    url: str
+    _input: IO[bytes]
+    _output: IO[bytes]
+
+    def tool_results(self) -> list[str]:
+        """What it was given as the results of its tool calls so far, oldest first."""
+        self._input.write(b"\n")
+        self._input.flush()
+        return cast("list[str]", json.loads(self._output.readline()))
+
+
 @pytest.fixture
-def model_url() -> Iterator[str]:
-    """The address of a scripted model on loopback."""
+def model() -> Iterator[Model]:
     with subprocess.Popen([sys.executable, str(MODEL_PROGRAM)], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as model:
-        assert model.stdout is not None
-        yield model.stdout.readline().decode().strip()
         assert model.stdin is not None
+        assert model.stdout is not None
+        yield Model(model.stdout.readline().decode().strip(), model.stdin, model.stdout)
         model.stdin.close()
         assert model.wait(timeout=30) == 0
+
+
+@pytest.fixture
+def model_url(model: Model) -> str:
+    """The address of a scripted model on loopback."""
+    return model.url
 
 
 @pytest.fixture

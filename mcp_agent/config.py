@@ -91,6 +91,8 @@ class Tools(_Section):
     """None: all of them."""
     modules: tuple[str, ...] = ()
     """Python modules that hold the user's own tools."""
+    paths: tuple[AbsolutePath, ...] = ()
+    """Directories in which these modules are looked for, after all that is installed."""
 
 
 class Config(_Section):

@@ -24,6 +24,7 @@
     │   ├── ServerUnreachable
     │   ├── ServerStartFailed
     │   ├── ServerAlreadyRunning
+    │   ├── CallNotTaken           the server stops: the call was not started
     │   └── ServerStopping         the work of a call goes on without its server
     ├── SessionError
     │   ├── UnknownSession
@@ -32,10 +33,11 @@
     │   ├── PromptReadyTimedOut
     │   ├── SendRefused
     │   ├── Unconfirmed            a prompt may or may not have arrived
-    │   └── TurnFailed
+    │   ├── TurnFailed
+    │   └── TurnDeadlinePassed     the caller's own limit; the turn was interrupted
     ├── ToolError
-    │   ├── UnknownTool
-    │   ├── BadArguments
+    │   ├── UnknownTool            exit 2
+    │   ├── BadArguments           exit 2
     │   ├── ToolNotAllowed
     │   └── TurnAborted            the turn was interrupted: its calls are refused
     ├── LedgerError
@@ -184,6 +186,15 @@ class ServerAlreadyRunning(ServerError):
         super().__init__(f"a server already runs for {home}; see `mcp-agent server status`")
 
 
+class CallNotTaken(ServerError):
+    def __init__(self, tool: str) -> None:
+        self.tool = tool
+        super().__init__(
+            f"outcome=not_started: the server is stopping and did not start {tool}; the next one takes calls in a"
+            " moment, and it is safe to call again then"
+        )
+
+
 class ServerStopping(ServerError):
     def __init__(self, call_id: str, tool: str) -> None:
         self.call_id, self.tool = call_id, tool
@@ -249,17 +260,33 @@ class TurnFailed(SessionError):
         super().__init__(f"session {session_id}: the turn did not complete: {reason}")
 
 
+class TurnDeadlinePassed(SessionError):
+    """The limit that the caller of a turn set; no layer of ours has one."""
+
+    def __init__(self, session_id: str, limit: timedelta, elapsed_seconds: float) -> None:
+        self.session_id, self.limit, self.elapsed_seconds = session_id, limit, elapsed_seconds
+        super().__init__(
+            f"TIMEOUT: layer=turn_deadline owner=caller session={session_id} timeout={limit.total_seconds():g}s"
+            f" elapsed={elapsed_seconds:.1f}s: the turn was interrupted; what its tools did stays"
+            f" done: see `mcp-agent calls list --session {session_id}`"
+        )
+
+
 class ToolError(McpAgentError):
     """Something about a tool, before any of its work began."""
 
 
 class UnknownTool(ToolError):
+    exit_code = 2
+
     def __init__(self, tool: str, known: Sequence[str]) -> None:
         self.tool, self.known = tool, tuple(known)
         super().__init__(f"unknown tool {tool!r}; this session has: {', '.join(self.known) or 'none'}")
 
 
 class BadArguments(ToolError):
+    exit_code = 2
+
     def __init__(self, tool: str, problems: Sequence[str]) -> None:
         self.tool, self.problems = tool, tuple(problems)
         super().__init__(f"arguments of {tool}: {'; '.join(self.problems)}; the call was not started")

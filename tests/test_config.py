@@ -48,6 +48,7 @@ def test_a_whole_file_is_read(file: Path, tmp_path: Path) -> None:
         [tools]
         allow = ["lookup", "change"]
         modules = ["my_tools"]
+        paths = ["{tmp_path}", "~/tools"]
         """
     )
     config = load_config(file)
@@ -60,6 +61,7 @@ def test_a_whole_file_is_read(file: Path, tmp_path: Path) -> None:
     assert config.sessions.trusted_directories == (tmp_path,)
     assert config.tools.allow == ("lookup", "change")
     assert config.tools.modules == ("my_tools",)
+    assert config.tools.paths == (tmp_path, Path.home() / "tools")
 
 
 @pytest.mark.contract("T1")

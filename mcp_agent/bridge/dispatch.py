@@ -1,4 +1,4 @@
-"""What the bridge answers to each MCP message. Requests that need the server get a thread each."""
+"""What the bridge answers to each MCP message. Requests that need the server have a thread each."""
 
 import threading
 from collections.abc import Callable
@@ -12,6 +12,7 @@ from .session_file import Session
 from .stdio import LONGEST_LINE, Output
 from .tool_call import ToolCall
 from .unix_http import Exchange, ExchangeError
+from .workers import Workers
 
 NAME = "api-bridge"
 VERSION = "0.1.0"
@@ -25,6 +26,7 @@ class Bridge:
         self._session, self._output = session, output
         self._server = ToolServer(session)
         self._in_flight = InFlight(output)
+        self._workers = Workers()
 
     def take(self, line: bytes | None) -> None:
         """Act on one line of the client's. Returns at once, and raises nothing because of what the line holds."""
@@ -67,9 +69,8 @@ class Bridge:
 
     def _start(self, request: Request, work: Work) -> None:
         exchange = self._in_flight.open(request.id)
-        thread = threading.Thread(target=self._run, args=(request, exchange, work), name=request.method, daemon=True)
         try:
-            thread.start()
+            self._workers.start(lambda: self._run(request, exchange, work))
         except RuntimeError:  # the system gives no more threads
             fault = jsonrpc.error(
                 request.id, jsonrpc.INTERNAL_ERROR, "too many requests at once; this one was not started"

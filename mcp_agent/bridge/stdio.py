@@ -1,6 +1,7 @@
 """The two ends of stdio: lines from the client, lines to the client."""
 
 import os
+import select
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -28,10 +29,15 @@ def read_lines(descriptor: int) -> Iterator[bytes | None]:
 
 
 class Output:
-    """Whole lines to the client, in order. A thread of its own writes, so a client that does not read blocks nobody."""
+    """Whole lines to the client, in order. A client that does not read blocks nobody.
+
+    A thread of its own writes what cannot be written at once; the change of threads is what a short line saves.
+    """
 
     def __init__(self, descriptor: int, on_broken: Callable[[], None]) -> None:
         self._descriptor, self._on_broken = descriptor, on_broken
+        self._room = select.poll()
+        self._room.register(descriptor, select.POLLOUT)
         self._lines: deque[bytes] = deque()
         self._changed = threading.Condition()
         threading.Thread(target=self._write_forever, name="stdout", daemon=True).start()
@@ -39,8 +45,19 @@ class Output:
     def send(self, message: Message) -> None:
         line = dumps_line(message)
         with self._changed:
-            self._lines.append(line)
-            self._changed.notify_all()
+            rest = line if self._lines else line[self._written_at_once(line) :]
+            if rest:
+                self._lines.append(rest)
+                self._changed.notify_all()
+
+    def _written_at_once(self, line: bytes) -> int:
+        """How much of a short line there was room for. What is broken shows when the thread writes."""
+        if len(line) > select.PIPE_BUF or self._room.poll(0) != [(self._descriptor, select.POLLOUT)]:
+            return 0
+        try:
+            return os.write(self._descriptor, line)
+        except OSError:
+            return 0
 
     def drain(self, limit_seconds: float) -> None:
         """Wait until everything is written, or the limit has passed."""

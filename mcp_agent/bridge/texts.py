@@ -4,6 +4,7 @@ import os
 import time
 
 _LONGEST_NAME = 128
+_LONGEST_REFUSAL = 8_000
 
 
 class Call:
@@ -55,6 +56,9 @@ def not_started(call: Call, problem: str) -> str:
 
 
 def refused(call: Call, message: str) -> str:
+    omitted = len(message) - _LONGEST_REFUSAL
+    if omitted > 0:
+        message = f"{message[:_LONGEST_REFUSAL]} [... {omitted} characters omitted ...]"
     return f"ERROR: {call.fields('server_tool', 'server')}: {message}"
 
 

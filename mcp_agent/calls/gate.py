@@ -1,7 +1,8 @@
 """Whether a call may run, when nobody knows what became of an identical one.
 
-Only a call whose wait has ended and whose outcome is unknown stands in the way: one that is still waited for was
-sent in parallel by choice, and one that is known may be done again by choice.
+Only a call whose wait has ended and whose outcome is unknown to its caller stands in the way: one that is still waited
+for was sent in parallel by choice, and one that is known may be done again by choice. An outcome that came late is not
+known to a caller who never asked: its repetition was perhaps on its way before the news.
 """
 
 import logging
@@ -20,6 +21,12 @@ ALLOW_DUPLICATE = "allow_duplicate"
 Check = Callable[[CallState], Evidence | None]
 """Looks at the world for a call's effect; None when there is nothing to look at. It may say `did_not_happen` only when
 the work cannot happen any more either."""
+
+_ENDED = {
+    Happened.SUCCEEDED: "succeeded, so its effect is there",
+    Happened.FAILED: "failed, and may have had a part of its effect",
+    Happened.CANCELLED: "was cancelled, and may have had a part of its effect",
+}
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +65,7 @@ class AnswerWith:
 
     earlier: CallState
     others: tuple[str, ...] = ()
-    """More identical calls of unknown outcome, older than this one."""
+    """More identical calls that stand in the way, older than this one."""
     evidence: tuple[tuple[str, Evidence], ...] = ()
 
     def text(self, now: float) -> str:
@@ -66,15 +73,13 @@ class AnswerWith:
         call_id = self.earlier.call_id
         return (
             f"This call was NOT run. An identical call of {self.earlier.tool}, {call_id}, was started"
-            f" {self._age(now)} ago, and its outcome is unknown: it may have taken effect, it may still be running, or"
-            f" it may not have happened at all.{self._more()} Look it up with get_tool_call(call_id={call_id!r}), wait"
-            f" for it with wait_tool_call(call_id={call_id!r}), or check for its effect. To run it a second time all"
-            f" the same, repeat the call with {ALLOW_DUPLICATE}: true."
+            f" {self._age(now)} ago, and {self._what_is_known(call_id)} To run it a second time all the same,"
+            f" repeat the call with {ALLOW_DUPLICATE}: true."
         )
 
     def structured(self, now: float) -> dict[str, object]:
         return {
-            "outcome": "unknown",
+            "outcome": self.earlier.happened,
             "gated": True,
             "call_id": self.earlier.call_id,
             "tool": self.earlier.tool,
@@ -84,6 +89,17 @@ class AnswerWith:
             "other_call_ids": list(self.others),
             "message": self.text(now),
         }
+
+    def _what_is_known(self, call_id: str) -> str:
+        if not _outcome_unknown(self.earlier):
+            others = f" Look up {', '.join(self.others)} too." if self.others else ""
+            ended = _ENDED.get(self.earlier.happened or Happened.UNKNOWN, "ended")
+            return f"nobody waited for its end: it {ended}. Its record: get_tool_call(call_id={call_id!r}).{others}"
+        return (
+            "its outcome is unknown: it may have taken effect, it may still be running, or"
+            f" it may not have happened at all.{self._more()} Look it up with get_tool_call(call_id={call_id!r}), wait"
+            f" for it with wait_tool_call(call_id={call_id!r}), or check for its effect."
+        )
 
     def _age(self, now: float) -> str:
         return format_duration(timedelta(seconds=max(round(now - self.earlier.started_at), 0)))
@@ -126,11 +142,21 @@ def decide(
 
 
 def in_the_way(earlier: Iterable[CallState]) -> list[CallState]:
-    """Those of the calls whose wait has ended and of which nobody knows whether they happened, or how they ended.
+    """Those of the calls whose wait has ended and whose caller does not know whether they happened, or how they ended.
 
     Evidence that one took place leaves it here: its outcome is not known, and a blind repetition would double it.
     """
-    return [call for call in earlier if _outcome_unknown(call) and call.verdict is not Verdict.DID_NOT_HAPPEN]
+    return [call for call in earlier if _may_have_happened(call) or _ended_unseen(call)]
+
+
+def _may_have_happened(call: CallState) -> bool:
+    return _outcome_unknown(call) and call.verdict is not Verdict.DID_NOT_HAPPEN
+
+
+def _ended_unseen(call: CallState) -> bool:
+    """It had an effect, perhaps, and ended when nobody waited; its caller was not told when it asked."""
+    seen = call.answered or call.resolution is not None
+    return call.late and not seen and call.happened not in {Happened.UNKNOWN, Happened.NOT_STARTED}
 
 
 def _outcome_unknown(call: CallState) -> bool:
@@ -138,7 +164,7 @@ def _outcome_unknown(call: CallState) -> bool:
 
 
 def _look(calls: Iterable[CallState], check: Check) -> Iterable[tuple[str, Evidence]]:
-    for call in calls:
+    for call in filter(_outcome_unknown, calls):
         try:
             found = check(call)
         except Exception:  # a tool's own check may raise anything; then it could not tell
@@ -149,7 +175,8 @@ def _look(calls: Iterable[CallState], check: Check) -> Iterable[tuple[str, Evide
 
 
 def _ruled_out(call: CallState, evidence: Sequence[tuple[str, Evidence]]) -> bool:
-    return together([*call.evidence, *_found_of(call.call_id, evidence)]) is Verdict.DID_NOT_HAPPEN
+    seen = together([*call.evidence, *_found_of(call.call_id, evidence)])
+    return _outcome_unknown(call) and seen is Verdict.DID_NOT_HAPPEN
 
 
 def _found_of(call_id: str, evidence: Sequence[tuple[str, Evidence]]) -> list[Evidence]:

@@ -3,7 +3,7 @@
 Facts are only ever added. `intent` is on the disk when it returns, and so is what a person decided; the other facts
 are with the operating system, which is enough to survive the death of every process of ours. A power cut may take the
 newest of those, and leaves calls of unknown outcome, never calls that nobody knows of. `benchmarks/bench_ledger.py`
-measures both. Where disks are slow, `intent` belongs in a worker thread; every method may be called from any.
+measures both. An event loop writes intents by `noting.write_ahead`; every method may be called from any thread.
 """
 
 import logging
@@ -35,6 +35,8 @@ class Ledger(LedgerReader):
     """A ledger that can be written. Several processes may have the same file open."""
 
     clock: Callable[[], float] = time.time
+    intent_seconds: float = 0.0
+    """How long the disk took for the newest intent."""
 
     @classmethod
     def open(cls, path: Path, *, clock: Callable[[], float] = time.time) -> Self:
@@ -63,7 +65,9 @@ class Ledger(LedgerReader):
         Raises `DuplicateCall` when the id was used before, and `LedgerUnusable` when the fact cannot be written: then
         nothing is recorded, and the call must not be made.
         """
+        began = time.monotonic()
         self._write([Row.of(call_id, intent, at=self.clock())], durable=True)
+        self.intent_seconds = time.monotonic() - began
 
     def append(self, call_id: str, *events: Event) -> None:
         """Add facts to a call, all or none; raises `UnknownCall` when it has no intent.

@@ -139,6 +139,9 @@ class DuplicateAllowed:
 class Offered:
     """The session was told of the late outcome."""
 
+    asked: bool = False
+    """It was the answer to a question about this call, or to a repetition of it, and not news beside another answer."""
+
 
 Event = (
     Intent

@@ -52,6 +52,8 @@ class CallState:
     gated_by: str | None
     duplicate_of: tuple[str, ...]
     offered: bool
+    answered: bool
+    """A late outcome was told to whoever asked about this very call, or repeated it."""
 
     @property
     def session_id(self) -> str:
@@ -170,6 +172,7 @@ def fold(call_id: str, records: Sequence[Recorded]) -> CallState:
         gated_by=next((gate.by_call_id for gate in _every(records, Gated)), None),
         duplicate_of=tuple(allowed.of_call_id for allowed in _every(records, DuplicateAllowed)),
         offered=bool(_every(records, Offered)),
+        answered=any(offered.asked for offered in _every(records, Offered)),
     )
 
 

@@ -81,6 +81,11 @@ class LedgerReader:
         )
         return tuple(islice(states, limit))
 
+    def unobserved(self) -> tuple[CallState, ...]:
+        """Calls whose wait has ended, and of which no outcome was observed or decided: what checks said is no end."""
+        ids = self._ids(rows.ALL_CALLS + rows.NO_KNOWN_OUTCOME + rows.NEWEST_FIRST)
+        return tuple(self._states(ids, wanted=lambda call: not call.is_open and call.resolution is None))
+
     def open_calls(self) -> tuple[CallState, ...]:
         """Every call whose wait has not ended, newest first."""
         query = rows.ALL_CALLS + rows.STILL_OPEN + rows.NEWEST_FIRST
@@ -91,9 +96,9 @@ class LedgerReader:
         return tuple(call for call in self.open_calls() if not is_alive(call.intent.owner))
 
     def similar(self, session: str, tool: str, *, digest: str) -> tuple[CallState, ...]:
-        """Identical calls of the session of which no outcome is known, newest first: all that a gate can ask for."""
-        query = rows.ALL_CALLS + rows.IDENTICAL + rows.NO_KNOWN_OUTCOME + rows.NEWEST_FIRST
-        return tuple(self._states(self._ids(query, session, tool, digest)))
+        """Identical calls of the session whose caller knows no outcome, newest first: all that a gate can ask for."""
+        query = rows.ALL_CALLS + rows.IDENTICAL + rows.NOT_ANSWERED + rows.NEWEST_FIRST
+        return tuple(self._states(self._ids(query, session, tool, digest), wanted=lambda call: not call.answered))
 
     def late_unoffered(self, session: str) -> tuple[CallState, ...]:
         """The session's calls with a late outcome that it was not told of, oldest first."""

@@ -37,6 +37,11 @@ ALL_CALLS = "SELECT call_id FROM events AS intent WHERE kind = 'intent'"
 OF_SESSION = f" AND {SESSION} = ?"
 IDENTICAL = f"{OF_SESSION} AND {TOOL} = ? AND {DIGEST} = ?"
 NO_KNOWN_OUTCOME = f" AND NOT EXISTS (SELECT 1 FROM events WHERE call_id = intent.call_id AND {KNOWN})"
+NOT_ANSWERED = (
+    f" AND (NOT EXISTS (SELECT 1 FROM events WHERE call_id = intent.call_id AND {KNOWN})"
+    f" OR EXISTS (SELECT 1 FROM events WHERE call_id = intent.call_id AND {LATE}))"
+)
+"""No outcome is known, or one became known when nobody waited any more."""
 STILL_OPEN = " AND NOT EXISTS (SELECT 1 FROM events WHERE call_id = intent.call_id AND kind = 'wait_ended')"
 NEWEST_FIRST = " ORDER BY seq DESC"
 

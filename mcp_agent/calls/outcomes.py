@@ -99,7 +99,7 @@ class Cancelled:
 
     @property
     def message(self) -> str:
-        why = "it reached the limit of the work" if self.layer == "server_tool" else "its caller asked"
+        why = "it reached the limit of the work" if self.layer == "server_tool" else _WHY_STOPPED[self.owner]
         how = "" if self.cleanup_error is None else f" Its clean-up reported: {self.cleanup_error!r}."
         return (
             f"{self.tool} was stopped because {why}.{how} What it did before that stays done: check for its effect"
@@ -110,6 +110,13 @@ class Cancelled:
         """What the model reads."""
         return f"CANCELED: {_facts(self, self.owner, self.limit_seconds, self.elapsed_seconds)}\n{self.message}"
 
+
+_WHY_STOPPED = {
+    "caller": "its caller asked",
+    "owner": "a person cancelled it",
+    "session": "its session was stopped",
+    "server": "its server stops",
+}
 
 Outcome = Answered[ResultT_co] | Raised | StoppedWaiting | Cancelled
 

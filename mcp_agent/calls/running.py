@@ -3,7 +3,7 @@
 The ledger says what is known of a call; this says how it is reached to be cancelled.
 """
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -13,8 +13,12 @@ from mcp_agent.calls.watchdog import CLEANUP_LIMIT
 
 
 @dataclass(slots=True, eq=False)
-class _Running:
+class Running:
+    """A wait or a work that can be cancelled."""
+
     session_id: str
+    cancelled_by: str | None = None
+    """Who cancelled it here: the `owner`, its `session` or the `server`. None: nobody, or its caller left."""
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     closed: anyio.Event = field(default_factory=anyio.Event)
 
@@ -23,48 +27,63 @@ class _Running:
 class RunningCalls:
     """The cancel scopes of calls, by call id."""
 
-    _waits: dict[str, _Running] = field(default_factory=dict)
-    _works: dict[str, _Running] = field(default_factory=dict)
+    _waits: dict[str, Running] = field(default_factory=dict)
+    _works: dict[str, Running] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
         """How many calls run, waited for or not."""
         return len(self._waits.keys() | self._works.keys())
 
+    def runs(self, call_id: str) -> bool:
+        """Whether something of the call may still come to an end in this server."""
+        return call_id in self._waits or call_id in self._works
+
+    async def ended(self, call_id: str) -> None:
+        """Return when the wait for the call has ended, or its work when nobody waits; at once when neither runs."""
+        if running := self._waits.get(call_id) or self._works.get(call_id):
+            await running.closed.wait()
+
     @contextmanager
-    def wait(self, call_id: str, *, session_id: str) -> Generator[anyio.CancelScope]:
-        """The scope of the wait for a call; cancelling it cancels the work too."""
-        with _entered(self._waits, call_id, session_id) as scope:
-            yield scope
+    def wait(self, call_id: str, *, session_id: str) -> Generator[Running]:
+        """The wait for a call; cancelling it cancels the work too."""
+        with _entered(self._waits, call_id, session_id) as running:
+            yield running
 
     @contextmanager
     def work(self, call_id: str, *, session_id: str) -> Generator[None]:
-        """The scope of the work itself, which is how it is reached when nobody waits for it any more."""
+        """The work itself, which is how it is reached when nobody waits for it any more."""
         with _entered(self._works, call_id, session_id):
             yield
 
     async def cancel(self, call_id: str) -> bool:
         """Cancel one call and wait, bounded, for its clean-up; False when it does not run here."""
-        running = self._waits.get(call_id) or self._works.get(call_id)
-        if running is None:
+        found = self._waits.get(call_id) or self._works.get(call_id)
+        if found is None:
             return False
-        await _cancel([running])
+        await _cancel([found], by="owner")
         return True
 
     async def cancel_session(self, session_id: str) -> int:
         """Cancel all calls of a session and wait, bounded, for their clean-up; how many there were."""
-        left = [work for call_id, work in self._works.items() if call_id not in self._waits]
-        found = [running for running in [*self._waits.values(), *left] if running.session_id == session_id]
-        await _cancel(found)
+        found = [running for running in self._each() if running.session_id == session_id]
+        await _cancel(found, by="session")
         return len(found)
 
-    async def cancel_all(self) -> None:
-        """Cancel everything that runs and wait, bounded, for its clean-up."""
-        await _cancel([*self._waits.values(), *self._works.values()])
+    async def cancel_all(self) -> int:
+        """Cancel everything that runs and wait, bounded, for its clean-up; how many calls there were."""
+        found = [*self._each()]
+        await _cancel(found, by="server")
+        return len(found)
+
+    def _each(self) -> Iterable[Running]:
+        """Every call once: its wait, or its work when nobody waits."""
+        return (self._works | self._waits).values()
 
 
-async def _cancel(found: list[_Running]) -> None:
+async def _cancel(found: Iterable[Running], *, by: str) -> None:
     for running in found:
+        running.cancelled_by = running.cancelled_by or by
         running.scope.cancel()
     with anyio.move_on_after(CLEANUP_LIMIT.total_seconds()):
         for running in found:
@@ -72,11 +91,11 @@ async def _cancel(found: list[_Running]) -> None:
 
 
 @contextmanager
-def _entered(table: dict[str, _Running], call_id: str, session_id: str) -> Generator[anyio.CancelScope]:
-    running = table[call_id] = _Running(session_id)
+def _entered(table: dict[str, Running], call_id: str, session_id: str) -> Generator[Running]:
+    running = table[call_id] = Running(session_id)
     try:
-        with running.scope as scope:
-            yield scope
+        with running.scope:
+            yield running
     finally:
         del table[call_id]
         running.closed.set()

@@ -115,8 +115,9 @@ class _Call(Generic[ResultT]):
 
     async def settles_within(self, limit: timedelta) -> bool:
         """Whether the work settles within this time of its start."""
-        with anyio.CancelScope(deadline=self.started + limit.total_seconds()):
-            await self.settled.wait()
+        if not self.settled.is_set():
+            with anyio.CancelScope(deadline=self.started + limit.total_seconds()):
+                await self.settled.wait()
         return self.settled.is_set()
 
     async def cancel(self) -> None:

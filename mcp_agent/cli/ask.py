@@ -1,6 +1,9 @@
 """`mcp-agent ask`: one session, one prompt, its final answer, nothing left."""
 
 import os
+import time
+from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
@@ -10,25 +13,33 @@ from mcp_agent.cli.context import client, client_for_session, print_json, prompt
 from mcp_agent.cli.options import (
     AllowTool,
     AsJson,
+    Deadline,
     Directory,
     Model,
     ModelEndpoint,
     ModelKeyVariable,
+    OnlyTools,
     PermissionMode,
     Provider,
     Trust,
 )
+from mcp_agent.durations import format_duration, parse_duration
 from mcp_agent.errors import (
     Limited,
     LoginInvalid,
     McpAgentError,
+    RemoteError,
     ServerUnreachable,
     SessionBlocked,
+    TurnDeadlinePassed,
     TurnFailed,
     Unconfirmed,
 )
 from mcp_agent.processes import identify
 from mcp_agent.server.client import Client, Json
+from mcp_agent.sessions.signals import ENDED
+
+LONGEST_TURN = timedelta(days=365)
 
 
 def ask(
@@ -37,11 +48,13 @@ def ask(
     provider: Provider,
     directory: Directory = Path(),
     allow_tool: AllowTool = None,
+    tool: OnlyTools = None,
     trust: Trust = False,
     model: Model = None,
     permission_mode: PermissionMode = None,
     model_endpoint: ModelEndpoint = None,
     model_key_variable: ModelKeyVariable = None,
+    deadline: Deadline = None,
     as_json: AsJson = False,
 ) -> None:
     """Start a session, send one prompt, print the final answer, stop the session.
@@ -52,19 +65,20 @@ def ask(
         provider=provider,
         directory=directory,
         allow_tools=allow_tool or [],
+        tools=tool,
         trust=trust,
         model=model,
         permission_mode=permission_mode,
         model_endpoint=model_endpoint,
         model_key_variable=model_key_variable,
     )
-    text = prompt_text(prompt)
+    text, limit = prompt_text(prompt), turn_limit(deadline)
     me = identify(os.getpid())
     body["tied_to"] = me.to_json() if me else None
     with client_for_session() as server:
         session = server.post("/sessions", body, waits=True)
         try:
-            turn = _one_turn(server, session, text)
+            turn = _one_turn(server, session, text=text, limit=limit)
         finally:
             _stop(server, str(session["id"]))
     if as_json:
@@ -73,17 +87,35 @@ def ask(
         typer.echo(str(turn["final_text"]))
 
 
-def _one_turn(server: Client, session: Json, text: str) -> Json:
-    """The ended turn. Raises when it cannot be begun, or did not complete."""
+def turn_limit(deadline: str | None) -> timedelta | None:
+    if deadline is None:
+        return None
+    try:
+        limit = parse_duration(deadline)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    if not timedelta(0) < limit <= LONGEST_TURN:
+        raise typer.BadParameter(f"{deadline} is not between 0s and {format_duration(LONGEST_TURN)}")
+    return limit
+
+
+def _one_turn(server: Client, session: Json, *, text: str, limit: timedelta | None) -> Json:
+    """The ended turn. Raises when it cannot be begun, did not complete, or took longer than the caller's limit."""
     session_id = str(session["id"])
     if session["state"] == "blocked":
         raise SessionBlocked(session_id, str(session["detail"]), str(session["advice"]), "")
+    began = time.monotonic()
     sent = server.post(f"/sessions/{session_id}/send", {"text": text}, waits=True)
     if sent["turn_id"] is None:
         raise Unconfirmed(session_id)
-    turn = server.wait(f"/sessions/{session_id}/turns/{sent['turn_id']}?wait_seconds=31536000")
+    left = max(0.0, (limit or LONGEST_TURN).total_seconds() - (time.monotonic() - began))
+    turn = server.wait(f"/sessions/{session_id}/turns/{sent['turn_id']}?wait_seconds={left}")
     if turn["outcome"] == "completed":
         return turn
+    if limit is not None and turn["outcome"] is None and turn["session_state"] not in ENDED:
+        with suppress(RemoteError):
+            server.post(f"/sessions/{session_id}/interrupt", waits=True)
+        raise TurnDeadlinePassed(session_id, limit, time.monotonic() - began)
     raise _failure(session_id, turn)
 
 

@@ -13,7 +13,7 @@ from rich.table import Table
 from mcp_agent.cli.context import client, print_json
 from mcp_agent.cli.options import AsJson
 from mcp_agent.durations import parse_duration
-from mcp_agent.errors import UsageError
+from mcp_agent.errors import UnknownCall, UsageError
 from mcp_agent.server.client import Json
 
 calls_app = typer.Typer(help="Tool calls: what is known of them.", no_args_is_help=True)
@@ -58,7 +58,7 @@ def list_calls(
 def show(call: CallId, *, as_json: AsJson = False) -> None:
     """Show all that is known of a call. Looking up never runs anything."""
     with client() as server:
-        _print(server.get(f"/calls/{call}"), as_json=as_json)
+        _print(server.get(_path(call)), as_json=as_json)
 
 
 @calls_app.command()
@@ -76,7 +76,7 @@ def wait(
     if not timedelta(0) <= limit <= timedelta(days=7):
         raise typer.BadParameter(f"{timeout} is not between 0s and 168h")
     with client() as server:
-        found = server.wait(f"/calls/{call}?wait_seconds={limit.total_seconds()}")
+        found = server.wait(f"{_path(call)}?wait_seconds={limit.total_seconds()}")
     _print(found, as_json=as_json)
     if found["happened"] in {None, "unknown"} and not found["resolution"]:
         raise typer.Exit(UNSETTLED_EXIT)
@@ -86,11 +86,11 @@ def wait(
 def cancel(call: CallId, *, as_json: AsJson = False) -> None:
     """Cancel a running call, and return when its clean-up is over."""
     with client() as server:
-        found = server.delete(f"/calls/{call}")
+        found = server.delete(_path(call))
     if as_json:
         print_json(found)
     else:
-        typer.echo("cancelled" if found["cancelled"] else f"not running; it {_happened(found)}")
+        typer.echo("cancelled" if found["cancelled"] else f"not running; outcome: {_happened(found)}")
 
 
 @calls_app.command()
@@ -106,7 +106,7 @@ def resolve(
     if happened == did_not_happen:
         raise UsageError("say one of --happened and --did-not-happen")
     with client() as server:
-        _print(server.post(f"/calls/{call}/resolve", {"happened": happened, "note": note}), as_json=as_json)
+        _print(server.post(f"{_path(call)}/resolve", {"happened": happened, "note": note}), as_json=as_json)
 
 
 @calls_app.command()
@@ -122,6 +122,13 @@ def prune(
         print_json(done)
     else:
         typer.echo(f"{done['forgotten']} calls forgotten")
+
+
+def _path(call: str) -> str:
+    """Raises `UnknownCall` for what no call's id can be."""
+    if not (call.isascii() and call.replace("_", "").isalnum()):
+        raise UnknownCall(call)
+    return f"/calls/{call}"
 
 
 def _print(call: Json, *, as_json: bool) -> None:

@@ -11,6 +11,10 @@ AllowTool = Annotated[
     list[str] | None,
     typer.Option("--allow-tool", metavar="TOOL", help="A bridge tool that needs no permission prompt; repeatable."),
 ]
+OnlyTools = Annotated[
+    list[str] | None,
+    typer.Option("--tool", metavar="NAME", help="Only these bridge tools; repeatable. Without it: all of them."),
+]
 Trust = Annotated[bool, typer.Option("--trust", help="The CLI may trust the working directory.")]
 Model = Annotated[str | None, typer.Option("--model", help="The model, in the provider's own words.")]
 PermissionMode = Annotated[
@@ -26,5 +30,11 @@ ModelEndpoint = Annotated[
 ModelKeyVariable = Annotated[
     str | None,
     typer.Option("--model-key-variable", metavar="NAME", help="The variable that holds the endpoint's key."),
+]
+Deadline = Annotated[
+    str | None,
+    typer.Option(
+        "--deadline", metavar="DURATION", help="Interrupt the turn when it takes longer, such as 30m; default: never."
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]

@@ -19,6 +19,7 @@ from mcp_agent.cli.options import (
     Model,
     ModelEndpoint,
     ModelKeyVariable,
+    OnlyTools,
     PermissionMode,
     Provider,
     Trust,
@@ -26,6 +27,8 @@ from mcp_agent.cli.options import (
 from mcp_agent.errors import ServerUnreachable, SessionBlocked, Unconfirmed
 from mcp_agent.server.client import Json
 from mcp_agent.server.starting import holds_lock
+from mcp_agent.sessions.record import load_records
+from mcp_agent.state import StateDirectory
 
 session_app = typer.Typer(help="Provider CLIs in persistent tmux panes.", no_args_is_help=True)
 
@@ -41,6 +44,7 @@ def start(
     provider: Provider,
     directory: Directory = Path(),
     allow_tool: AllowTool = None,
+    tool: OnlyTools = None,
     trust: Trust = False,
     model: Model = None,
     permission_mode: PermissionMode = None,
@@ -53,6 +57,7 @@ def start(
         provider=provider,
         directory=directory,
         allow_tools=allow_tool or [],
+        tools=tool,
         trust=trust,
         model=model,
         permission_mode=permission_mode,
@@ -71,12 +76,13 @@ def start(
 
 @session_app.command("list")
 def list_sessions(*, as_json: AsJson = False) -> None:
-    """List the sessions of the running server."""
+    """List the sessions. A server that was lost while they live is started again for it."""
+    state = state_directory()
     try:
-        with client(start=False) as server:
+        with client(start=_sessions_may_live(state)) as server:
             answer = server.get("/sessions")
     except ServerUnreachable:
-        if holds_lock(state_directory()):
+        if holds_lock(state):
             raise
         answer = {"sessions": []}
     if as_json:
@@ -147,6 +153,14 @@ def stop(session: SessionId, *, as_json: AsJson = False) -> None:
         print_json(stopped)
     else:
         typer.echo(f"stopped; {stopped['cancelled_calls']} tool calls were cancelled")
+
+
+def _sessions_may_live(state: StateDirectory) -> bool:
+    """Whether there are sessions that a server would find again."""
+    try:
+        return any(not record.stopped for record in load_records(state))
+    except OSError:
+        return False
 
 
 def _state(session: Json) -> str:

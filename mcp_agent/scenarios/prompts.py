@@ -13,6 +13,12 @@ NO_NOTE = "NO_NOTE"
 NO_TOOL = "NO_TOOL"
 """The answer to a tool prompt when the tool is not there."""
 
+WAIT_TOOL = "wait_tool_call"
+"""The bridge tool that waits for a call that nobody waits for any more."""
+
+PUBLISHED_TWICE = "PUBLISHED_TWICE"
+"""The answer to `publish_once` when the repetition was run."""
+
 CANCELLED = "CANCELLED"
 """The answer to a tool prompt whose call was cancelled."""
 
@@ -61,6 +67,20 @@ def run_command(command: str) -> str:
         f"Use the {SHELL_TOOL} tool of the api-bridge server once, in the foreground, to run exactly this command: "
         f"`{command}`. Wait for its result. "
         f"Then answer exactly OUTPUT, a space and what the command printed, and nothing else. {_HONESTY}"
+    )
+
+
+def publish_once(tool: str, text: str) -> str:
+    """Calls a tool that takes a `text`, and once more when its outcome is unknown, which must not run it again.
+
+    The answer is `PUBLISHED`, a space and what is on record of the first call in the end.
+    """
+    return (
+        f"Use the {tool} tool of the api-bridge server to publish exactly this text: `{text}`. "
+        "If its result says that the outcome is unknown, call it once more at once, with exactly the same arguments. "
+        f"If the answer to that says that the call was not run, use {WAIT_TOOL} with the call_id that it names. "
+        "Then answer exactly PUBLISHED, a space and what the record says under `happened`, and nothing else. "
+        f"If the second call was run, answer {PUBLISHED_TWICE} instead. If you do not have that tool, answer {NO_TOOL}."
     )
 
 

@@ -14,6 +14,7 @@ from mcp_agent.errors import (
     AccessDenied,
     BadArguments,
     BadRequest,
+    CallNotTaken,
     Internal,
     LedgerUnusable,
     McpAgentError,
@@ -40,10 +41,10 @@ _CLIENT_CLOSED_REQUEST = 499
 def create_app(runtime: Runtime) -> FastAPI:
     app = FastAPI(title="mcp-agent", version=__version__, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.runtime = runtime
+    app.include_router(tool_routes.router)
     app.include_router(server_routes)
     app.include_router(session_routes.router)
     app.include_router(tool_routes.owner_router)
-    app.include_router(tool_routes.router)
     app.include_router(call_routes.router)
     app.add_exception_handler(McpAgentError, _known)
     app.add_exception_handler(RequestValidationError, _invalid)
@@ -74,6 +75,7 @@ async def stop_server(runtime: RuntimeOf, *, now: bool = False) -> Json:
     sessions = [session for session in runtime.sessions.all() if session.status.end is None]
     if now:
         await runtime.sessions.stop_all()
+        await runtime.running.cancel_all()
     runtime.stop_requested.set()
     return {"stopped_sessions": len(sessions) if now else 0}
 
@@ -119,7 +121,7 @@ def _status(error: McpAgentError) -> int:
             return 404
         case UsageError() | BadArguments():
             return 400
-        case LedgerUnusable() | ServerStopping():
+        case LedgerUnusable() | ServerStopping() | CallNotTaken():
             return 503
         case _:
             return 409

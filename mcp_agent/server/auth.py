@@ -11,7 +11,7 @@ from mcp_agent.sessions.live import LiveSession
 from mcp_agent.sessions.signals import SessionState
 
 
-def runtime_of(request: Request) -> Runtime:
+async def runtime_of(request: Request) -> Runtime:
     runtime = request.app.state.runtime
     assert isinstance(runtime, Runtime)
     return runtime
@@ -21,12 +21,12 @@ RuntimeOf = Annotated[Runtime, Depends(runtime_of)]
 Authorization = Annotated[str, Header()]
 
 
-def owner(runtime: RuntimeOf, authorization: Authorization = "") -> None:
+async def owner(runtime: RuntimeOf, authorization: Authorization = "") -> None:
     if not _matches(authorization, runtime.owner_token):
         raise AccessDenied
 
 
-def session_of_token(session: str, runtime: RuntimeOf, authorization: Authorization = "") -> LiveSession:
+async def session_of_token(session: str, runtime: RuntimeOf, authorization: Authorization = "") -> LiveSession:
     """The session in the path, if the token is its own and it was not stopped."""
     known = next((live for live in runtime.sessions.all() if live.id == session), None)
     token = known.token if known is not None and known.state is not SessionState.STOPPED else ""

@@ -11,10 +11,11 @@ from mcp_agent.calls.ledger_events import Decider, Resolved
 from mcp_agent.calls.ledger_fold import CallState
 from mcp_agent.calls.views import call_facts
 from mcp_agent.calls.waiting import until_settled
+from mcp_agent.errors import UsageError
 from mcp_agent.server.auth import RuntimeOf, owner
 from mcp_agent.server.connection import while_connected
 from mcp_agent.server.runtime import Runtime
-from mcp_agent.tools.call_outputs import streams
+from mcp_agent.tools.call_outputs import last_output_at, streams
 from mcp_agent.tools.reconciling import prune
 
 router = APIRouter(dependencies=[Depends(owner)])
@@ -47,7 +48,7 @@ async def list_calls(
 async def show_call(request: Request, call_id: str, runtime: RuntimeOf, wait_seconds: Wait = 0) -> Json:
     """The call as it is now, or once nothing more is to be waited for, within the wait."""
     limit = timedelta(seconds=wait_seconds)
-    call = await while_connected(request, lambda: until_settled(runtime.ledger, call_id, limit=limit))
+    call = await while_connected(request, lambda: until_settled(runtime.ledger, runtime.running, call_id, limit=limit))
     return _view(runtime, call)
 
 
@@ -62,6 +63,8 @@ async def cancel_call(call_id: str, runtime: RuntimeOf) -> Json:
 @router.post("/calls/{call_id}/resolve")
 async def resolve_call(call_id: str, body: Resolution, runtime: RuntimeOf) -> Json:
     """Say whether a call of unknown outcome took place. It is added to the record, and rewrites nothing."""
+    if runtime.ledger.get(call_id).is_open:
+        raise UsageError(f"call {call_id} still runs and is waited for; wait for it, or cancel it")
     resolved = Resolved(body.happened, body.note, Decider.OWNER)
     await anyio.to_thread.run_sync(runtime.ledger.append, call_id, resolved)
     return _view(runtime, runtime.ledger.get(call_id))
@@ -78,12 +81,17 @@ async def prune_calls(runtime: RuntimeOf, days: Annotated[float, Query(ge=0, le=
 async def calls_of(
     runtime: Runtime, session: str | None, *, unknown_only: bool = False, limit: int = LISTED
 ) -> list[Json]:
-    found = await anyio.to_thread.run_sync(
-        lambda: runtime.ledger.list(session=session, unknown_only=unknown_only, limit=limit)
-    )
-    return [call_facts(call) for call in reversed(found)]
+    def found() -> list[Json]:
+        calls = runtime.ledger.list(session=session, unknown_only=unknown_only, limit=limit)
+        return [_facts(runtime, call) for call in reversed(calls)]
+
+    return await anyio.to_thread.run_sync(found)
+
+
+def _facts(runtime: Runtime, call: CallState) -> Json:
+    return call_facts(call, last_output_at=last_output_at(runtime.state.call(call.call_id)))
 
 
 def _view(runtime: Runtime, call: CallState) -> Json:
     directory = runtime.state.call(call.call_id)
-    return {**call_facts(call), "output": streams(directory), "output_directory": str(directory)}
+    return {**_facts(runtime, call), "output": streams(directory), "output_directory": str(directory)}

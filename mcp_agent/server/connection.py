@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import anyio
+from anyio.abc import TaskGroup
 from starlette.requests import ClientDisconnect, Request
 
 from mcp_agent.errors import BadRequest
@@ -40,23 +41,15 @@ async def read_body(request: Request) -> bytes:
 
 async def while_connected(request: Request, work: Callable[[], Awaitable[ResultT]]) -> ResultT:
     """The work's result; `ClientGone` when the client left first. The request's body must have been read."""
-    settled: list[ResultT] = []
-    raised: list[Exception] = []
+    owner: TaskGroup = request.app.state.runtime.dispatcher.owner
+    with anyio.CancelScope() as scope:
+        owner.start_soon(_cancel_when_gone, request, scope, name="connection")
+        return await work()
+    raise ClientGone
 
-    async def run() -> None:
-        try:
-            settled.append(await work())
-        except Exception as error:  # noqa: BLE001 - carried over the task group, which would wrap it
-            raised.append(error)
-        group.cancel_scope.cancel()
 
-    async with anyio.create_task_group() as group:
-        group.start_soon(run)
-        while (await request.receive())["type"] != "http.disconnect":
-            pass
-        group.cancel_scope.cancel()
-    if raised:
-        raise raised[0]
-    if not settled:
-        raise ClientGone
-    return settled[0]
+async def _cancel_when_gone(request: Request, scope: anyio.CancelScope) -> None:
+    """Ends by itself: the end of the response, too, is told as the end of the connection."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+    scope.cancel()

@@ -60,7 +60,9 @@ class Runtime:
         """Leaving it ends the tasks of this server; sessions live on in tmux."""
         state.calls.mkdir(mode=0o700, exist_ok=True)
         policy = Policy.resolve(environ, config.file_timeouts())
-        loaded = await anyio.to_thread.run_sync(lambda: load_custom_tools(config.tools.modules, taken=_BUILT_IN_NAMES))
+        loaded = await anyio.to_thread.run_sync(
+            lambda: load_custom_tools(config.tools.modules, paths=config.tools.paths, taken=_BUILT_IN_NAMES)
+        )
         running, stop_requested = RunningCalls(), anyio.Event()
         with Ledger.open(state.ledger) as ledger:
             lost = await anyio.to_thread.run_sync(prepare, ledger, state)
@@ -76,7 +78,7 @@ class Runtime:
                     size=(config.sessions.columns, config.sessions.rows),
                 )
                 dispatcher = Dispatcher(
-                    tools=_tools(config, ledger, state, loaded.tools),
+                    tools=_tools(config, [look_up(ledger, running, state) for look_up in LOOK_UPS], loaded.tools),
                     policy=policy,
                     ledger=ledger,
                     running=running,
@@ -109,11 +111,8 @@ async def _open_tmux(state: StateDirectory) -> AsyncGenerator[TmuxTerminal]:
         yield terminal
 
 
-def _tools(
-    config: Config, ledger: Ledger, state: StateDirectory, custom: Mapping[str, Tool[Any]]
-) -> dict[str, Tool[Any]]:
+def _tools(config: Config, look_ups: Sequence[Tool[Any]], custom: Mapping[str, Tool[Any]]) -> dict[str, Tool[Any]]:
     """The tools that sessions have: all, or those that the configuration names."""
-    built_in: list[Tool[Any]] = [ExecuteShellCommand(), *(look_up(ledger, state) for look_up in LOOK_UPS)]
     allowed = config.tools.allow
-    every = [*built_in, *custom.values()]
+    every: list[Tool[Any]] = [ExecuteShellCommand(), *look_ups, *custom.values()]
     return {tool.name: tool for tool in every if allowed is None or tool.name in allowed}

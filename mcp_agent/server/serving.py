@@ -9,6 +9,7 @@ import socket
 import sys
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
+from io import TextIOWrapper
 from logging.handlers import TimedRotatingFileHandler
 
 import anyio
@@ -50,9 +51,18 @@ def main(environ: Mapping[str, str]) -> int:
 
 def _log_to(state: StateDirectory) -> None:
     """A file a day, kept as long as calls are."""
-    handler = TimedRotatingFileHandler(state.log, when="midnight", backupCount=KEPT_FOR.days, encoding="utf-8")
+    handler = _PrivateLog(state.log, when="midnight", backupCount=KEPT_FOR.days, encoding="utf-8")
     form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
     logging.basicConfig(handlers=[handler], level=logging.INFO, format=form)
+
+
+class _PrivateLog(TimedRotatingFileHandler):
+    def _open(self) -> TextIOWrapper:
+        return open(self.baseFilename, "a", encoding="utf-8", opener=_private)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_CLOEXEC, 0o600)
 
 
 async def _serve(state: StateDirectory, listener: socket.socket, environ: Mapping[str, str]) -> None:
@@ -60,11 +70,14 @@ async def _serve(state: StateDirectory, listener: socket.socket, environ: Mappin
         server = _Server(
             uvicorn.Config(
                 create_app(runtime),
-                http="h11",
+                http="auto",
                 ws="none",
                 lifespan="off",
                 log_config=None,
                 access_log=False,
+                proxy_headers=False,
+                server_header=False,
+                date_header=False,
                 timeout_graceful_shutdown=SHUTDOWN_SECONDS,
             )
         )

@@ -130,6 +130,9 @@ def _is_over(session: LiveSession, turn_id: str) -> bool:
 
 
 def _options(body: StartSession, runtime: Runtime) -> SessionOptions:
+    if unknown := sorted((body.tools or frozenset()) - runtime.dispatcher.tools.keys()):
+        known = ", ".join(sorted(runtime.dispatcher.tools)) or "none"
+        raise UsageError(f"no tool {', '.join(unknown)}; this server has: {known}")
     configured = runtime.config.sessions
     working_directory = body.working_directory
     trusted = body.trust or working_directory in configured.trusted_directories
@@ -138,7 +141,7 @@ def _options(body: StartSession, runtime: Runtime) -> SessionOptions:
         working_directory=working_directory,
         environment=body.environment,
         home=body.home,
-        allow_tools=body.allow_tools | frozenset(configured.allow_tools),
+        allow_tools=body.allow_tools | frozenset(configured.allow_tools) | _harmless(runtime),
         tools=body.tools,
         provider_shell=body.provider_shell,
         trust=trusted,
@@ -147,6 +150,12 @@ def _options(body: StartSession, runtime: Runtime) -> SessionOptions:
         endpoint=_endpoint(body.endpoint),
         tied_to=_identity(body.tied_to),
     )
+
+
+def _harmless(runtime: Runtime) -> frozenset[str]:
+    """Our own read-only tools: whoever is told to look a call up must not wait for a person's permission."""
+    tools = runtime.dispatcher.tools.values()
+    return frozenset(tool.name for tool in tools if tool.category == "virtual" and tool.read_only)
 
 
 def _endpoint(endpoint: Endpoint | None) -> ModelEndpoint | None:

@@ -36,17 +36,17 @@ async def list_tools(live: SessionOfToken, runtime: RuntimeOf) -> Json:
 
 
 @router.post("/tools/virtual/{tool}")
-async def call_virtual(request: Request, tool: str, live: SessionOfToken, runtime: RuntimeOf) -> Json:
+async def call_virtual(request: Request, tool: str, live: SessionOfToken, runtime: RuntimeOf) -> Response:
     return await _call(request, tool, category="virtual", live=live, runtime=runtime)
 
 
 @router.post("/tools/custom/{tool}")
-async def call_custom(request: Request, tool: str, live: SessionOfToken, runtime: RuntimeOf) -> Json:
+async def call_custom(request: Request, tool: str, live: SessionOfToken, runtime: RuntimeOf) -> Response:
     return await _call(request, tool, category="custom", live=live, runtime=runtime)
 
 
 @router.post("/tools/mcp/{server}/{tool}")
-async def call_mcp(request: Request, server: str, tool: str, live: SessionOfToken, runtime: RuntimeOf) -> Json:
+async def call_mcp(request: Request, server: str, tool: str, live: SessionOfToken, runtime: RuntimeOf) -> Response:
     return await _call(request, f"{server}/{tool}", category="mcp", live=live, runtime=runtime)
 
 
@@ -66,21 +66,22 @@ async def list_all_tools(runtime: RuntimeOf) -> Json:
 @owner_router.post("/tools/{category}/{tool}")
 async def call_by_hand(
     request: Request, category: Category, tool: str, runtime: RuntimeOf, working_directory: str = "/"
-) -> Json:
+) -> Response:
     """One tool call of the owner's own, with a record like any other."""
     wanted = dispatch.Request(_call_id(request), category, tool, _arguments(await read_body(request)))
     return await _run(request, wanted, _owner(runtime, working_directory=working_directory), runtime)
 
 
-async def _call(request: Request, tool: str, *, category: Category, live: LiveSession, runtime: RuntimeOf) -> Json:
+async def _call(request: Request, tool: str, *, category: Category, live: LiveSession, runtime: RuntimeOf) -> Response:
     wanted = dispatch.Request(_call_id(request), category, tool, _arguments(await read_body(request)))
     return await _run(request, wanted, _caller(live, runtime), runtime)
 
 
-async def _run(request: Request, wanted: dispatch.Request, caller: Caller, runtime: Runtime) -> Json:
+async def _run(request: Request, wanted: dispatch.Request, caller: Caller, runtime: Runtime) -> Response:
     """Run one call. Its work is cancelled when the connection closes."""
     result = await while_connected(request, lambda: runtime.dispatcher.call(caller, wanted))
-    return {"call_id": wanted.call_id, "text": result.text, "structured": result.structured}
+    answer = {"call_id": wanted.call_id, "text": result.text, "structured": result.structured}
+    return Response(json.dumps(answer, allow_nan=False), media_type="application/json")
 
 
 def _listed(runtime: Runtime, caller: Caller) -> list[Json]:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import anyio
 
-from mcp_agent.adapter import Adapter
+from mcp_agent.adapter import Adapter, Ready
 from mcp_agent.errors import CannotRunHere, McpAgentError, TmuxError
 from mcp_agent.sessions.events import EventSpool, TranscriptTail
 from mcp_agent.sessions.launching import BRIDGE_FILE, read_token
@@ -44,10 +44,11 @@ class Adoption:
     """Whether there is a tmux to ask: none is started to look."""
     enter: Callable[[LiveSession], object]
     """Takes each session that was found, its pane gone or not."""
-    _records: list[SessionRecord] = field(init=False)
+    waiting: list[SessionRecord] = field(init=False)
+    """The sessions that were not looked after yet."""
 
     def __post_init__(self) -> None:
-        self._records = unfinished(self.state)
+        self.waiting = unfinished(self.state)
 
     async def attempt_until_answered(self) -> None:
         while True:
@@ -57,7 +58,7 @@ class Adoption:
 
     async def attempt(self) -> bool:
         """Whether every session could be looked after; otherwise those that could not may be tried again."""
-        if not self._records or not self.tmux_lives():
+        if not self.waiting or not self.tmux_lives():
             await self._take_all({}, None)
             return True
         try:
@@ -66,7 +67,7 @@ class Adoption:
             log.warning("sessions are not adopted yet: %s", error)
             return False
         try:
-            found = by_session(await terminal.panes(), {record.id for record in self._records})
+            found = by_session(await terminal.panes(), {record.id for record in self.waiting})
             await self._take_all(found, terminal)
         except TmuxError as error:
             log.warning("sessions are not adopted yet: %s", error)
@@ -76,15 +77,15 @@ class Adoption:
         return True
 
     async def _take_all(self, panes: Mapping[str, PaneInfo], terminal: Terminal | None) -> None:
-        while self._records:
-            record = self._records[0]
+        while self.waiting:
+            record = self.waiting[0]
             try:
                 adapter = self.load_adapter(record.provider)
             except McpAgentError as error:
                 log.warning("session %s is left alone: %s", record.id, error)
             else:
                 await self._take(record, panes.get(record.id), adapter=adapter, terminal=terminal)
-            del self._records[0]
+            del self.waiting[0]
 
     async def _take(
         self, record: SessionRecord, pane: PaneInfo | None, *, adapter: Adapter, terminal: Terminal | None
@@ -101,11 +102,11 @@ class Adoption:
 
 
 def unfinished(state: StateDirectory) -> list[SessionRecord]:
-    """The sessions that were not stopped, and those whose stop was broken off."""
+    """The sessions that were not stopped, and those whose stop was broken off or whose pane could not be closed."""
     return [
         record
         for record in load_records(state)
-        if not record.stopped or (state.session(record.id) / BRIDGE_FILE).exists()
+        if not record.stopped or record.pane is not None or (state.session(record.id) / BRIDGE_FILE).exists()
     ]
 
 
@@ -136,7 +137,10 @@ def living(
 ) -> LiveSession:
     """A session whose pane is there, its CLI alive or dead."""
     session = _session(state, replace(record, pane=pane.pane), adapter=adapter, terminal=terminal)
-    session.status = Status(bridge_up=(state.session(record.id) / BRIDGE_FILE).exists())
+    # What the CLI is asked on its screen outranks this; a screen that says nothing does not make it start again.
+    session.status = Status(
+        bridge_up=(state.session(record.id) / BRIDGE_FILE).exists(), reading=Ready() if record.came_up else None
+    )
     return session
 
 

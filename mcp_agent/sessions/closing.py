@@ -1,19 +1,26 @@
 """Ending a session: the whole process tree, then the pane, then what only a running session needs."""
 
 import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import timedelta
 
-from mcp_agent.errors import PaneGone, TmuxError
+import anyio
+from anyio.abc import TaskGroup
+
+from mcp_agent.errors import TmuxError
 from mcp_agent.processes import ProcessIdentity, marked, with_descendants
 from mcp_agent.processes.reaping import reap
 from mcp_agent.sessions.environment import SESSION_MARK
-from mcp_agent.sessions.live import LiveSession
+from mcp_agent.sessions.terminals import TerminalHost
 from mcp_agent.tmux.terminal import Terminal
 
 log = logging.getLogger(__name__)
 
 GRACE = timedelta(seconds=5)
 """How long a CLI may take to put its own things away after it was told to end."""
+
+CLOSE_AGAIN_AFTER = timedelta(seconds=2)
 
 
 def processes_of(session_id: str) -> list[ProcessIdentity]:
@@ -30,25 +37,50 @@ async def end_processes(session_id: str) -> None:
         log.error("session %s: processes that could not be ended: %s", session_id, survivors)
 
 
-async def close_pane(session: LiveSession) -> None:
-    """Close the session's pane; one that is gone is fine.
+async def close_panes(terminal: Terminal | None, session_id: str) -> bool:
+    """Close every pane that carries the session's tag.
 
-    A tmux that does not answer is logged: its panes are adopted, or swept, later.
+    Whether that is done: a tmux that does not answer may still have one. Without a terminal there is none.
     """
-    try:
-        await session.terminal.close(session.pane)
-    except PaneGone:
-        return
-    except TmuxError as error:
-        log.warning("session %s: its pane was not closed: %s", session.id, error)
-
-
-async def end_unfinished(terminal: Terminal, session_id: str) -> None:
-    """End a launch that was broken off: nobody knows whether its pane came to be."""
-    await end_processes(session_id)
+    if terminal is None:
+        return True
     try:
         for found in await terminal.panes():
             if found.tags.get("session") == session_id:
                 await terminal.close(found.pane)
     except TmuxError as error:
         log.warning("session %s: a pane of it may be left: %s", session_id, error)
+        return False
+    return True
+
+
+@dataclass(slots=True)
+class PaneCloser:
+    """Closes the panes of sessions that are over and gives their terminal back.
+
+    While tmux does not answer that goes on in the background; the next server finds what is left by its record.
+    """
+
+    terminals: TerminalHost
+    owner: TaskGroup
+    pending: set[str] = field(default_factory=set)
+    """Sessions whose panes may still be there."""
+
+    async def close(self, terminal: Terminal | None, session_id: str, *, then: Callable[[], None]) -> None:
+        """`then` puts away what is on disk, once the panes are certainly gone."""
+        self.pending.add(session_id)
+        if await close_panes(terminal, session_id):
+            await self._finish(terminal, session_id, then)
+        else:
+            self.owner.start_soon(self._close_later, terminal, session_id, then)
+
+    async def _close_later(self, terminal: Terminal | None, session_id: str, then: Callable[[], None]) -> None:
+        while not await close_panes(terminal, session_id):  # noqa: ASYNC110 -- another program's recovery tells nothing
+            await anyio.sleep(CLOSE_AGAIN_AFTER.total_seconds())
+        await self._finish(terminal, session_id, then)
+
+    async def _finish(self, terminal: Terminal | None, session_id: str, then: Callable[[], None]) -> None:
+        self.pending.discard(session_id)
+        then()
+        if terminal is not None:
+            await self.terminals.release()

@@ -3,18 +3,29 @@
 The text is never placed twice. Submit is pressed only while the composer provably holds our text.
 """
 
+import logging
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
-import anyio
-
-from mcp_agent.adapter import Busy, Composer
-from mcp_agent.errors import PaneDead, PaneGone, SendRefused, SessionBlocked, SessionEnded, TmuxUnavailable
+from mcp_agent.adapter import Busy
+from mcp_agent.errors import (
+    PaneDead,
+    PaneGone,
+    SendRefused,
+    SessionBlocked,
+    SessionEnded,
+    TmuxCommandFailed,
+    TmuxError,
+    TmuxUnavailable,
+)
+from mcp_agent.sessions.composer import TAKES_NOTHING, clear, draft, holds, see
 from mcp_agent.sessions.live import ExpectedPrompt, LiveSession
-from mcp_agent.sessions.signals import ENDED, SessionState
+from mcp_agent.sessions.signals import SessionState
+from mcp_agent.sessions.words import normal
+
+log = logging.getLogger(__name__)
 
 FREE_WITHIN = timedelta(seconds=2)
 """A composer that is still drawn with an earlier prompt is empty by then; what stands there longer is a draft."""
@@ -23,13 +34,9 @@ SHOWN_WITHIN = timedelta(seconds=10)
 ACCEPTED_WITHIN = timedelta(seconds=10)
 """A CLI that has not taken a submitted text by then has probably swallowed it."""
 SUBMIT_AGAIN_AFTER = timedelta(seconds=2)
-LOOK_EVERY = timedelta(milliseconds=500)
 LONGEST_PROMPT_BYTES = 1024 * 1024
-SHORTEST_END = 40
-"""Fewer characters could be the end of our text by chance, typed by somebody else."""
 
 _UNSENDABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
-_TAKES_NOTHING = ENDED | {SessionState.STARTING, SessionState.BLOCKED, SessionState.WAITING}
 
 
 class SendOutcome(StrEnum):
@@ -52,23 +59,25 @@ class Sent:
 UNCONFIRMED = Sent(SendOutcome.UNCONFIRMED, None)
 
 
-async def send(session: LiveSession, text: str) -> Sent:
-    """Give the session a prompt.
+async def send(session: LiveSession, text: str, *, clear_draft: bool = False) -> Sent:
+    """Give the session a prompt. `clear_draft` throws away what somebody left in the composer.
 
     Raises `SendRefused`, `SessionBlocked`, `SessionEnded` or `TmuxUnavailable`, each with nothing submitted.
     """
     _check_text(session, text)
     async with session.send_lock, session.input_lock:
         try:
-            await _check_composer(session)
-            return await _deliver(session, session.adapter.guard(text))
+            await _free_composer(session, clear_draft=clear_draft)
+            placed = session.adapter.guard(text)
+            await _place(session, placed)
+            return await _deliver(session, placed)
         except (PaneDead, PaneGone) as error:
             raise SessionEnded(session.id, session.over or str(error)) from error
 
 
 def _check_text(session: LiveSession, text: str) -> None:
     size = len(text.encode("utf-8", "surrogatepass"))
-    if not text.strip():
+    if not normal(text).strip():
         raise SendRefused(session.id, "the prompt is empty")
     if size > LONGEST_PROMPT_BYTES:
         raise SendRefused(session.id, f"the prompt has {size} bytes, {LONGEST_PROMPT_BYTES} is the most")
@@ -90,24 +99,39 @@ def _check_state(session: LiveSession) -> None:
         raise SendRefused(session.id, "it is still starting")
 
 
-async def _check_composer(session: LiveSession) -> None:
+async def _free_composer(session: LiveSession, *, clear_draft: bool) -> None:
     """See to it that a prompt could be placed and would be nothing but our text."""
     if session.over:
         raise SessionEnded(session.id, session.over)
-    free = await _see(session, lambda: session.state in _TAKES_NOTHING or _draft(session) == "", limit=FREE_WITHIN)
+    try:
+        free = await see(session, lambda: session.state in TAKES_NOTHING or draft(session) == "", limit=FREE_WITHIN)
+        free = free or (clear_draft and await clear(session))
+    except TmuxUnavailable as error:
+        raise TmuxUnavailable(f"session {session.id}: {error}; nothing was sent") from error
     _check_state(session)
     if free:
         return
-    if _draft(session) is None:
+    if draft(session) is None:
         raise SendRefused(session.id, "no prompt is visible on its screen")
-    raise SendRefused(session.id, "somebody's draft stands in its composer")
+    if clear_draft:
+        raise SendRefused(session.id, "the draft in its composer could not be cleared")
+    raise SendRefused(session.id, "somebody's draft stands in its composer; send with --clear-draft to discard it")
+
+
+async def _place(session: LiveSession, text: str) -> None:
+    """Paste the text. It may have arrived, too, when tmux does not say so: the screen will tell."""
+    try:
+        await session.terminal.paste(session.pane, text)
+    except TmuxCommandFailed as error:
+        raise SendRefused(session.id, str(error)) from error
+    except TmuxUnavailable as error:
+        log.warning("session %s: %s; its screen tells whether the prompt arrived", session.id, error)
 
 
 async def _deliver(session: LiveSession, text: str) -> Sent:
     try:
-        await session.terminal.paste(session.pane, text)
-        shown = await _see(session, lambda: bool(session.over) or _holds(session, text), limit=SHOWN_WITHIN)
-    except TmuxUnavailable:
+        shown = await see(session, lambda: bool(session.over) or holds(session, text), limit=SHOWN_WITHIN)
+    except (TmuxUnavailable, TmuxCommandFailed):
         return UNCONFIRMED
     if session.over:
         raise SessionEnded(session.id, session.over)
@@ -142,7 +166,7 @@ async def _press_submit(session: LiveSession) -> bool:
         await session.terminal.press(session.pane, *session.adapter.submit_keys)
     except (PaneDead, PaneGone):
         return False
-    except TmuxUnavailable:
+    except TmuxError:
         return True
     return True
 
@@ -151,39 +175,10 @@ async def _still_holds(session: LiveSession, text: str) -> bool:
     """Whether the composer holds our text now, with no question in front of it; a screen that hides says no."""
     try:
         await session.look()
-    except (PaneGone, TmuxUnavailable):
+    except TmuxError:
         return False
-    return session.state not in _TAKES_NOTHING and _holds(session, text)
-
-
-async def _see(session: LiveSession, holds: Callable[[], bool], *, limit: timedelta) -> bool:
-    """Look until the condition holds on a screen captured after this call; False when the limit passed first."""
-    deadline_seconds = anyio.current_time() + limit.total_seconds()
-    await session.look()
-    while not holds() and (left := timedelta(seconds=deadline_seconds - anyio.current_time())) > timedelta(0):
-        await session.wait_until(holds, limit=min(left, LOOK_EVERY))
-        await session.look()
-    return holds()
+    return session.state not in TAKES_NOTHING and holds(session, text)
 
 
 def _is_busy(session: LiveSession) -> bool:
     return isinstance(session.status.reading, Busy)
-
-
-def _draft(session: LiveSession) -> str | None:
-    """What the composer holds; None when none is visible."""
-    composer = session.adapter.composer(session.screen)
-    return None if composer is None else composer.draft
-
-
-def _holds(session: LiveSession, text: str) -> bool:
-    composer = session.adapter.composer(session.screen)
-    return composer is not None and shows(composer, text)
-
-
-def shows(composer: Composer, text: str) -> bool:
-    """The composer holds this text, or a chip for it, or the end of it that fits on the screen."""
-    if composer.is_chip:
-        return True
-    drawn, meant = "".join(composer.draft.split()), "".join(text.split())
-    return drawn == meant or (len(drawn) >= SHORTEST_END and meant.endswith(drawn))

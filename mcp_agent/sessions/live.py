@@ -40,6 +40,7 @@ from mcp_agent.sessions.signals import (
     reduce,
 )
 from mcp_agent.sessions.turns import Turn, Turns
+from mcp_agent.sessions.words import same_words
 from mcp_agent.tmux.terminal import Died, Lost, PaneRef, Terminal, Wrote
 
 log = logging.getLogger(__name__)
@@ -263,11 +264,6 @@ class LiveSession:
                 self._dirty = anyio.Event()
                 with anyio.move_on_after(SETTLE.total_seconds()):
                     await self._dirty.wait()
-
-
-def same_words(one: str, other: str) -> bool:
-    """CLIs strip the ends and wrap the middle; the words and their order stay."""
-    return one.split() == other.split()
 
 
 def _cut_short(end: Exited | Vanished | Stopped) -> TurnEnded:

@@ -2,12 +2,12 @@
 
 import logging
 import os
-import shutil
 import stat
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -15,19 +15,24 @@ from anyio.abc import TaskGroup
 
 from mcp_agent import registry
 from mcp_agent.adapter import Adapter
-from mcp_agent.errors import BadWorkingDirectory, McpAgentError, PaneDead, PaneGone, SessionEnded, UnknownSession
+from mcp_agent.errors import (
+    BadWorkingDirectory,
+    McpAgentError,
+    TmuxUnavailable,
+    UnknownSession,
+)
 from mcp_agent.processes import ProcessIdentity
 from mcp_agent.processes.reaping import wait_gone
-from mcp_agent.sessions import closing, input, launching, starting
+from mcp_agent.sessions import closing, input, interrupting, launching, starting
 from mcp_agent.sessions.adopting import Adoption
+from mcp_agent.sessions.closing import PaneCloser
 from mcp_agent.sessions.environment import shared
 from mcp_agent.sessions.events import EventSpool, TranscriptTail
 from mcp_agent.sessions.launching import ServerCommand
 from mcp_agent.sessions.live import LiveSession
 from mcp_agent.sessions.record import SessionOptions, SessionRecord, save_record
-from mcp_agent.sessions.signals import Interrupting, SessionState, Stopped
+from mcp_agent.sessions.signals import SessionState, Stopped
 from mcp_agent.sessions.terminals import TerminalHost
-from mcp_agent.sessions.turns import Turn
 from mcp_agent.sessions.versions import version_of
 from mcp_agent.state import StateDirectory, new_session_id
 from mcp_agent.timeouts import Policy
@@ -36,7 +41,6 @@ log = logging.getLogger(__name__)
 
 CALLS_CANCELLED_WITHIN = timedelta(seconds=30)
 """The clean-up of a session's tool calls may take this long before its CLI is ended all the same."""
-INTERRUPTED_WITHIN = timedelta(seconds=10)
 LONGEST_WAIT = timedelta(days=365)
 
 CancelCalls = Callable[[str], Awaitable[int]]
@@ -58,16 +62,28 @@ class SessionManager:
     _sessions: dict[str, LiveSession] = field(default_factory=dict)
     _stopping: dict[str, anyio.Event] = field(default_factory=dict)
     _ties: dict[str, anyio.CancelScope] = field(default_factory=dict)
+    _adoption: Adoption | None = None
+    _closer: PaneCloser = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._closer = PaneCloser(self.terminals, self.owner)
 
     def all(self) -> list[LiveSession]:
         """Every session of this server, oldest first, stopped ones too."""
         return list(self._sessions.values())
 
+    @property
+    def unadopted(self) -> list[SessionRecord]:
+        """Sessions of an earlier server that nobody could look after yet, since tmux does not answer."""
+        return list(self._adoption.waiting) if self._adoption else []
+
     def get(self, session_id: str) -> LiveSession:
-        """Raises `UnknownSession`."""
-        if session_id not in self._sessions:
-            raise UnknownSession(session_id)
-        return self._sessions[session_id]
+        """Raises `UnknownSession`, and `TmuxUnavailable` while the session is on record and not adopted yet."""
+        if session_id in self._sessions:
+            return self._sessions[session_id]
+        if any(record.id == session_id for record in self.unadopted):
+            raise TmuxUnavailable(f"session {session_id} is on record; tmux does not answer yet: try again in a moment")
+        raise UnknownSession(session_id)
 
     async def start(self, options: SessionOptions) -> LiveSession:
         """Launch a CLI and wait for its prompt; a session that comes back may be `blocked` by a dialog.
@@ -92,34 +108,23 @@ class SessionManager:
         try:
             session = await self._launch(options, record, adapter=adapter, executable=executable)
             self.owner.start_soon(self._tell_version, session, executable)
-            await starting.wait_ready(session, self.policy.prompt_ready(adapter.id, adapter.limits))
+            state = await starting.wait_ready(session, self.policy.prompt_ready(adapter.id, adapter.limits))
         except BaseException as error:
             await self._take_back(record.id, error)
             raise
+        session.record = replace(session.record, came_up=state is not SessionState.BLOCKED)
+        self._keep(session.record)
         return session
 
-    async def send(self, session_id: str, text: str) -> input.Sent:
-        return await input.send(self.get(session_id), text)
+    async def send(self, session_id: str, text: str, *, clear_draft: bool = False) -> input.Sent:
+        return await input.send(self.get(session_id), text, clear_draft=clear_draft)
 
     async def interrupt(self, session_id: str) -> bool:
         """Stop what the CLI works on and keep the session; False when it did not work, or did not end in time.
 
         It overtakes sends that wait, and waits for the one that runs.
         """
-        session = self.get(session_id)
-        async with session.input_lock:
-            turn = session.turns.current
-            if session.over:
-                raise SessionEnded(session_id, session.over)
-            if not (turn or _works(session)):
-                return False
-            session.apply(Interrupting())
-            try:
-                await session.terminal.press(session.pane, *session.adapter.interrupt_keys)
-            except (PaneDead, PaneGone) as error:
-                raise SessionEnded(session_id, session.over or str(error)) from error
-            await session.wait_until(lambda: bool(session.over) or _is_done(session, turn), limit=INTERRUPTED_WITHIN)
-        return _is_done(session, turn)
+        return await interrupting.interrupt(self.get(session_id))
 
     async def stop(self, session_id: str) -> int:
         """End a session and all that belongs to it, and say how many tool calls were cancelled.
@@ -150,7 +155,7 @@ class SessionManager:
         Returns after the first try; a tmux that does not answer is asked again until it does, since only its answer
         can say that a pane is gone. `tmux_lives` says whether there is one to ask: none is started to look.
         """
-        adoption = Adoption(self.state, self.terminals, self.load_adapter, tmux_lives, self._enter)
+        adoption = self._adoption = Adoption(self.state, self.terminals, self.load_adapter, tmux_lives, self._enter)
         if not await adoption.attempt():
             self.owner.start_soon(adoption.attempt_until_answered)
 
@@ -177,8 +182,10 @@ class SessionManager:
             save_record(self.state, record)
         except BaseException:
             with anyio.CancelScope(shield=True):
-                await closing.end_unfinished(terminal, record.id)
-                await self.terminals.release()
+                await closing.end_processes(record.id)
+                self._keep(replace(record, stopped=True))
+                forget = partial(launching.forget_session, self.state, record.id)
+                await self._closer.close(terminal, record.id, then=forget)
             raise
         return self._enter(LiveSession(record, adapter, terminal, spool, TranscriptTail(), token))
 
@@ -207,7 +214,8 @@ class SessionManager:
                 await self.stop(session_id)
                 self._sessions.pop(session_id, None)
                 self._stopping.pop(session_id, None)
-            shutil.rmtree(self.state.session(session_id), ignore_errors=True)
+            if session_id not in self._closer.pending:
+                launching.forget_session(self.state, session_id)
 
     async def _end(self, session: LiveSession) -> int:
         session.apply(Stopped())
@@ -217,14 +225,16 @@ class SessionManager:
             tie.cancel()
         cancelled = await self._cancel_calls(session.id)
         await closing.end_processes(session.id)
-        await closing.close_pane(session)
-        if session.opened is not None:
-            await self.terminals.release()
-        if session.record.tied_to is not None:
-            launching.forget_session(self.state, session.id)
-        else:
-            launching.remove_launch_files(self.state, session.id)
+        launching.remove_launch_files(self.state, session.id)
+        await self._closer.close(session.opened, session.id, then=lambda: self._put_away(session.record))
         return cancelled
+
+    def _put_away(self, record: SessionRecord) -> None:
+        """A record without a pane has nothing to be closed."""
+        if record.tied_to is not None:
+            launching.forget_session(self.state, record.id)
+        else:
+            self._keep(replace(record, pane=None))
 
     async def _cancel_calls(self, session_id: str) -> int:
         with anyio.move_on_after(CALLS_CANCELLED_WITHIN.total_seconds()):
@@ -255,18 +265,6 @@ class SessionManager:
             save_record(self.state, record)
         except OSError:
             log.exception("session %s: its record could not be written", record.id)
-
-
-def _works(session: LiveSession) -> bool:
-    return session.state in {SessionState.BUSY, SessionState.WAITING}
-
-
-def _is_done(session: LiveSession, turn: Turn | None) -> bool:
-    """Whether the turn is over; without one, whether the screen says that the CLI works no more."""
-    if turn is None:
-        return not session.over and not _works(session)
-    now = session.turns.get(turn.id)
-    return now is not None and now.ended is not None
 
 
 def check_working_directory(path: Path) -> None:

@@ -36,7 +36,7 @@ class SessionOptions:
 
 @dataclass(frozen=True, slots=True)
 class SessionRecord:
-    """One session. `pane` is None before the launch, `provider_version` when the CLI did not tell it."""
+    """One session. `pane` is None before the launch and after the end, `provider_version` when none was told."""
 
     id: str
     provider: str
@@ -52,6 +52,8 @@ class SessionRecord:
     tools: frozenset[str] | None = None
     """The tools that its token is good for; None: all of them."""
     pane: PaneRef | None = None
+    came_up: bool = False
+    """It showed its prompt once."""
     transcript: Path | None = None
     tied_to: ProcessIdentity | None = None
     stopped: bool = False

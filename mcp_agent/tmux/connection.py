@@ -15,6 +15,8 @@ from mcp_agent.tmux.groups import single_error
 from mcp_agent.tmux.process import Tmux
 from mcp_agent.tmux.protocol import ControlParser, Event, Exit, Notification, Reply, join
 
+PAUSE = "pause-after=1"
+"""A pane whose output we have not read after one second is paused by tmux, instead of kept for us without bound."""
 HUB = "_hub"
 """The session that every agent's window is linked into, so that one client hears them all."""
 
@@ -55,7 +57,7 @@ class ControlConnection:
     ) -> AsyncGenerator["ControlConnection"]:
         """Attach to a session. `on_event` is called for each event, in order, and must not block or raise."""
         try:
-            process = await tmux.open("-N", "-C", "attach-session", "-t", f"={target}")
+            process = await tmux.open("-N", "-C", "attach-session", "-f", PAUSE, "-t", f"={target}")
         except OSError as error:
             raise TmuxUnavailable(f"tmux could not be run: {error}") from error
         connection = cls(process, on_event, patience=tmux.patience)

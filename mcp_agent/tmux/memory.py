@@ -13,7 +13,7 @@ from pathlib import Path
 import anyio.lowlevel
 from anyio.streams.memory import MemoryObjectReceiveStream
 
-from mcp_agent.errors import PaneDead, PaneGone, TmuxUnavailable
+from mcp_agent.errors import PaneDead, PaneGone, TmuxCommandFailed, TmuxUnavailable
 from mcp_agent.tmux.terminal import (
     DEFAULT_SIZE,
     Capture,
@@ -158,7 +158,11 @@ class MemoryTerminal:
 
     async def paste(self, pane: PaneRef, text: str) -> None:
         check_text(text)
-        (await self._living(pane)).receive(Pasted(text))
+        try:
+            living = await self._living(pane)
+        except TmuxUnavailable as error:
+            raise TmuxCommandFailed("load-buffer", str(error)) from error
+        living.receive(Pasted(text))
 
     async def press(self, pane: PaneRef, *keys: str) -> None:
         living = await self._living(pane)

@@ -14,6 +14,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream
 from mcp_agent.errors import BadWorkingDirectory, PaneDead, PaneGone, TmuxCommandFailed, TmuxError, TmuxUnavailable
 from mcp_agent.tmux import commands
 from mcp_agent.tmux.deaths import wait_for_exit
+from mcp_agent.tmux.flow import Flow
 from mcp_agent.tmux.groups import single_error
 from mcp_agent.tmux.link import Link
 from mcp_agent.tmux.process import PATIENCE, Tmux
@@ -46,6 +47,7 @@ class TmuxTerminal:
             on_attach=self._watchers.wrote_all,
             on_server_gone=self._watchers.lose_all,
         )
+        self._flow = Flow(self._link, tasks, on_release=self._watchers.wrote)
 
     @classmethod
     @asynccontextmanager
@@ -105,12 +107,20 @@ class TmuxTerminal:
         check_text(text)
         buffer = f"mcp-{token_hex(8)}"
         try:
-            await recover_socket(self._tmux)
-            await self._tmux.run("-N", "load-buffer", "-b", buffer, "-", stdin=text.encode())
+            await self._load(buffer, text)
             await self._guarded(pane, commands.paste(pane, buffer), alive=True)
         except BaseException:
             await self._forget_buffer(buffer)
             raise
+
+    async def _load(self, buffer: str, text: str) -> None:
+        """Hand the text to tmux. Until that is done no pane has seen it, whatever went wrong."""
+        try:
+            await self._link.connection()
+            await recover_socket(self._tmux)
+            await self._tmux.run("-N", "load-buffer", "-b", buffer, "-", stdin=text.encode())
+        except TmuxUnavailable as error:
+            raise TmuxCommandFailed("load-buffer", str(error)) from error
 
     async def press(self, pane: PaneRef, *keys: str) -> None:
         await self._guarded(pane, commands.press(pane, keys), alive=True)
@@ -198,8 +208,11 @@ class TmuxTerminal:
 
     def _take(self, event: Event) -> None:
         match event:
-            case Output(pane_id):
+            case Output(pane_id, size):
                 self._watchers.wrote(pane_id)
+                self._flow.wrote(pane_id, size)
+            case Notification("pause", (pane_id,)):
+                self._flow.paused(pane_id)
             case Notification("window-close" | "unlinked-window-close", (window_id, *_)):
                 self._look_after(self._watchers.watched(window_id))
             case Notification("subscription-changed", (commands.DEATHS, *_, pane_id, ":", "1")):

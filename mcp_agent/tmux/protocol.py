@@ -20,10 +20,11 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Bytes that a program wrote to its pane; UTF-8 may be split between two of these."""
+    """A program wrote to its pane. What it wrote is not kept: screens are captured."""
 
     pane_id: str
-    data: bytes
+    size: int
+    """Bytes as control mode tells them, with its escapes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,8 @@ class Exit:
 
 Event = Reply | Output | Notification | Exit
 
-_ESCAPED = re.compile(rb"\\([0-7]{3})")
+_OUTPUT = (b"%output ", b"%extended-output ")
+"""The second is what a client gets whose panes may be paused."""
 _MARK = re.compile(rb"%(begin|end|error) (\d+) (\d+) (\d+)")
 
 
@@ -61,6 +63,9 @@ class ControlParser:
         return [event for line in complete if (event := self._line(line))]
 
     def _line(self, line: bytes) -> Event | None:
+        if self._open is None and line.startswith(_OUTPUT):
+            _, pane_id, *data = line.split(b" ", 2)
+            return Output(_text(pane_id), sum(map(len, data)))
         mark = _MARK.fullmatch(line) if line.startswith(b"%") else None
         if self._open is None:
             return self._outside(line, mark)
@@ -80,9 +85,6 @@ class ControlParser:
             return None
         if not line.startswith(b"%"):
             return None
-        if line.startswith(b"%output "):
-            _, pane_id, *data = line.split(b" ", 2)
-            return Output(_text(pane_id), _unescape(b"".join(data)))
         if line.startswith(b"%exit"):
             return Exit(_text(line[5:]).strip())
         name, *arguments = _text(line[1:]).split(" ")
@@ -91,12 +93,6 @@ class ControlParser:
 
 def _text(line: bytes) -> str:
     return line.decode("utf-8", "replace")
-
-
-def _unescape(data: bytes) -> bytes:
-    if b"\\" not in data:
-        return data
-    return _ESCAPED.sub(lambda found: bytes([int(found[1], 8) & 0xFF]), data)
 
 
 _SPECIAL = re.compile(r'[\x01-\x1f\x7f"\\$~]')

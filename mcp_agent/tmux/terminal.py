@@ -116,7 +116,8 @@ class Terminal(Protocol):
         """Place the text as one bracketed paste, byte for byte. Raises `PaneDead` or `PaneGone`, with nothing sent.
 
         Control bytes go through as they are, `ESC[201~` too: what would end the paste early is the caller's to refuse.
-        After `TmuxUnavailable` it may or may not have arrived, or still arrive. Raises `ValueError` for no text at all.
+        After `TmuxUnavailable` it may or may not have arrived, or still arrive; after `TmuxCommandFailed` it did not
+        and will not. Raises `ValueError` for no text at all.
         """
         ...
 

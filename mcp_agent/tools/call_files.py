@@ -1,24 +1,31 @@
 """The files in which a server and the supervisor of a shell command talk: both may die, the files stay.
 
 spec.json         what to run, written before the supervisor starts
+environment.json  with which variables, secrets maybe: removed once the supervisor has read it
 supervisor.json   who supervises it
 stdout, stderr    what it wrote
-exit.json         how it ended, written once and whole
+exit.json         how it ended, written once and whole, in space that is reserved before the supervisor starts
 """
 
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
+from mcp_agent.errors import ToolError
 from mcp_agent.processes import ProcessIdentity
 
 SPEC = "spec.json"
+ENVIRONMENT = "environment.json"
 SUPERVISOR = "supervisor.json"
 STDOUT = "stdout"
 STDERR = "stderr"
 EXIT = "exit.json"
+
+RESERVED_BYTES = 8192
+"""For `exit.json`, so that a full disk does not hide how a command ended."""
 
 EXITED = "exited"
 KILLED_TIMEOUT = "killed_timeout"
@@ -33,6 +40,7 @@ class Spec(NamedTuple):
     command: str
     working_directory: str
     environment: Mapping[str, str]
+    """Empty once the supervisor has taken it."""
     timeout_seconds: float | None
     """Kill the command after this time; None means never."""
     work_limit_seconds: float | None
@@ -65,14 +73,51 @@ class ExitRecord(NamedTuple):
     elapsed_seconds: float
     subreaper: bool
     """False where the system has none: what forked twice to get away is not supervised."""
+    capture_error: str | None = None
+    """Why output is missing beyond what the bound of its files omits."""
+
+    def to_line(self) -> bytes:
+        """The record as one line."""
+        return json.dumps(self._asdict()).encode() + b"\n"
+
+    @classmethod
+    def from_line(cls, line: bytes) -> "ExitRecord | None":
+        """The record that `to_line` made; None when a part of the line is missing."""
+        return cls(**json.loads(line)) if line.endswith(b"\n") else None
 
 
 def write_spec(directory: Path, spec: Spec) -> None:
-    _write(directory / SPEC, spec._asdict())
+    """Make ready all that a supervisor needs; raises ToolError when that cannot be written."""
+    record = spec._asdict()
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with _open(_new(directory / EXIT)) as file:
+            file.write(" " * RESERVED_BYTES)
+        _write(directory / ENVIRONMENT, record.pop("environment"))
+        _write(directory / SPEC, record)
+    except OSError as error:
+        _remove(directory, SPEC, ENVIRONMENT, EXIT)
+        raise not_started(error) from error
+
+
+def not_started(error: OSError) -> ToolError:
+    """What a caller is told when the system was in the way of a supervisor."""
+    return ToolError(f"the call was not started: {error.strerror}")
 
 
 def read_spec(directory: Path) -> Spec:
-    return Spec(**_read(directory / SPEC))
+    return Spec(**{"environment": {}, **_read(directory / SPEC)})
+
+
+def take_spec(directory: Path) -> Spec:
+    """The specification, whose environment is not kept any longer."""
+    spec = read_spec(directory)._replace(environment=_read(directory / ENVIRONMENT))
+    forget_environment(directory)
+    return spec
+
+
+def forget_environment(directory: Path) -> None:
+    _remove(directory, ENVIRONMENT)
 
 
 def write_supervisor(directory: Path, identity: ProcessIdentity) -> None:
@@ -88,23 +133,47 @@ def read_supervisor(directory: Path) -> ProcessIdentity | None:
 
 
 def write_exit(directory: Path, record: ExitRecord) -> None:
+    """Write how the command ended, into the reserved space."""
     _write(directory / EXIT, record._asdict())
 
 
 def read_exit(directory: Path) -> ExitRecord | None:
-    """How the command ended; None when it runs, or when its supervisor was killed."""
+    """How the command ended; None when it runs, or when its supervisor was killed or could not write it."""
     try:
         return ExitRecord(**_read(directory / EXIT))
     except FileNotFoundError:
         return None
 
 
+def restore_exit(directory: Path, record: ExitRecord) -> None:
+    """Write a record that its supervisor could not; it may lack the directory."""
+    if not (directory / EXIT).exists():
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_exit(directory, record)
+
+
+def _new(path: Path) -> Path:
+    return path.with_name(path.name + ".new")
+
+
 def _write(path: Path, record: Mapping[str, object]) -> None:
-    temporary = path.with_name(path.name + ".new")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+    with _open(_new(path)) as file:
         json.dump(record, file)
-    temporary.replace(path)
+        file.truncate()
+    _new(path).replace(path)
+
+
+def _open(path: Path) -> TextIO:
+    """Open to write over what is there: truncating it first would give reserved space away."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    return os.fdopen(descriptor, "w", encoding="utf-8")
+
+
+def _remove(directory: Path, *names: str) -> None:
+    for path in (directory / name for name in names):
+        for written in (path, _new(path)):
+            with suppress(OSError):
+                written.unlink()
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -16,15 +16,19 @@ from mcp_agent.calls.ledger import Ledger
 from mcp_agent.calls.ledger_events import Offered
 from mcp_agent.calls.ledger_fold import CallState
 from mcp_agent.calls.noting import note
+from mcp_agent.calls.running import RunningCalls
 from mcp_agent.calls.views import call_facts
 from mcp_agent.calls.waiting import until_settled
 from mcp_agent.errors import BadArguments, UnknownCall
 from mcp_agent.state import StateDirectory
 from mcp_agent.tools.arguments import parse
-from mcp_agent.tools.call_outputs import Stream, page, streams
+from mcp_agent.tools.bounds import SHOWN_BYTES, brief, fitting
+from mcp_agent.tools.call_outputs import Stream, last_output_at, page, streams
 from mcp_agent.tools.tool import CallContext, Category, ToolResult, Verdict
 
 LONGEST_WAIT = timedelta(minutes=80)
+WAITED_LESS = timedelta(seconds=2)
+"""A wait answers this much before the wait for its own answer ends."""
 LISTED = 50
 PAGE_BYTES = 32 << 10
 
@@ -67,6 +71,7 @@ class _LookUp(Generic[ArgumentsT]):
     """What the tools about calls have in common: they change nothing."""
 
     ledger: Ledger
+    running: RunningCalls
     state: StateDirectory
 
     name: ClassVar[str]
@@ -104,11 +109,14 @@ class _LookUp(Generic[ArgumentsT]):
             raise BadArguments(self.name, [f"call_id: this session has no call {call_id}"])
         return call
 
+    def _facts(self, call: CallState) -> dict[str, object]:
+        return brief(call_facts(call, last_output_at=last_output_at(self.state.call(call.call_id))))
+
     def _told(self, call: CallState) -> ToolResult:
         """The call's facts; a late outcome that is told here need not be offered again."""
-        if call.late and not call.offered:
-            note(self.ledger, call.call_id, Offered())
-        facts = call_facts(call) | {"output": streams(self.state.call(call.call_id))}
+        if call.late and not call.answered:
+            note(self.ledger, call.call_id, Offered(asked=True))
+        facts = self._facts(call) | {"output": streams(self.state.call(call.call_id))}
         return ToolResult(json.dumps(facts, ensure_ascii=False), facts)
 
 
@@ -134,9 +142,13 @@ class ListToolCalls(_LookUp[SomeCalls]):
     async def run(self, context: CallContext, arguments: SomeCalls) -> ToolResult:
         def found() -> list[dict[str, object]]:
             calls = self.ledger.list(session=context.session_id, unknown_only=arguments.unknown_only, limit=LISTED)
-            return [call_facts(call) for call in calls if call.call_id != context.call_id]
+            return [self._facts(call) for call in calls if call.call_id != context.call_id]
 
-        facts = {"calls": await anyio.to_thread.run_sync(found)}
+        calls = await anyio.to_thread.run_sync(found)
+        shown = fitting(calls, budget_bytes=SHOWN_BYTES)
+        facts: dict[str, object] = {"calls": shown}
+        if len(shown) < len(calls):
+            facts["omitted_calls"] = len(calls) - len(shown)
         return ToolResult(json.dumps(facts, ensure_ascii=False), facts)
 
 
@@ -155,7 +167,9 @@ class WaitToolCall(_LookUp[Waiting]):
     async def run(self, context: CallContext, arguments: Waiting) -> ToolResult:
         call = self._own(context, arguments.call_id)
         limit = timedelta(seconds=arguments.timeout_seconds)
-        return self._told(await until_settled(self.ledger, call.call_id, limit=limit))
+        if context.wait_limit is not None:
+            limit = min(limit, context.wait_limit - min(WAITED_LESS, context.wait_limit / 10))
+        return self._told(await until_settled(self.ledger, self.running, call.call_id, limit=limit))
 
 
 class GetToolOutput(_LookUp[OutputPage]):

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Literal
 
+from mcp_agent.tools.bounds import SHOWN_BYTES, json_bytes
+
 Stream = Literal["stdout", "stderr", "result"]
 STREAMS: tuple[Stream, ...] = ("result", "stdout", "stderr")
 
@@ -10,6 +12,13 @@ STREAMS: tuple[Stream, ...] = ("result", "stdout", "stderr")
 def streams(directory: Path) -> dict[Stream, int]:
     """The sizes of the outputs that are kept of a call, in bytes."""
     return {name: (directory / name).stat().st_size for name in STREAMS if (directory / name).is_file()}
+
+
+def last_output_at(directory: Path) -> float | None:
+    """When the call wrote something last, as an epoch; None when it wrote nothing that is kept."""
+    found = (directory / name for name in STREAMS)
+    written = [path.stat() for path in found if path.is_file()]
+    return max((file.st_mtime for file in written if file.st_size), default=None)
 
 
 def page(directory: Path, stream: Stream | None, *, offset: int, limit: int) -> dict[str, object] | None:
@@ -20,7 +29,7 @@ def page(directory: Path, stream: Stream | None, *, offset: int, limit: int) -> 
         return None
     with (directory / name).open("rb") as file:
         file.seek(offset)
-        data = _whole_characters(file.read(limit))
+        data = _fitting(_whole_characters(file.read(limit)))
     end = offset + len(data)
     return {
         "stream": name,
@@ -29,6 +38,13 @@ def page(directory: Path, stream: Stream | None, *, offset: int, limit: int) -> 
         "next_offset": end if end < kept[name] else None,
         "total_bytes": kept[name],
     }
+
+
+def _fitting(data: bytes) -> bytes:
+    """The data, or as much of it as a model may be shown: what JSON has to escape becomes longer."""
+    while (size := json_bytes(data.decode("utf-8", "replace"))) > SHOWN_BYTES:
+        data = _whole_characters(data[: len(data) * SHOWN_BYTES // size])
+    return data
 
 
 def _whole_characters(data: bytes) -> bytes:

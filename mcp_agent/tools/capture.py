@@ -3,66 +3,80 @@
 import os
 from pathlib import Path
 
-COPY_BYTES = 1 << 20
-
 
 class Capture:
-    """Takes a stream of any length in constant memory. The file holds all of it up to `max_bytes`.
+    """Takes a stream of any length, whatever becomes of the disk. The file holds all of it up to `max_bytes`.
 
-    Of a longer stream the file holds the first half and the last half of `max_bytes`. The last half is written round
-    and round in a file beside it, which `close` appends in order.
+    Of a longer stream the file holds the first half and the last half of `max_bytes`; the last half is written round
+    and round, and put in order by `close`. A disk that takes less makes both halves smaller. No method raises.
     """
 
     def __init__(self, path: Path, *, max_bytes: int) -> None:
-        self._ring_path = path.with_name(path.name + ".ring")
-        self._ring_bytes = max(1, max_bytes // 2)
-        self._head_bytes = max(1, max_bytes) - self._ring_bytes
-        self._head = _create(path)
-        self._ring: int | None = None
         self.total_bytes = 0
+        self.problem: str | None = None
+        """Why the file holds less than it should."""
+        self._tail_bytes = max(1, max_bytes // 2)
+        self._head_bytes = max(1, max_bytes) - self._tail_bytes
+        self._taken = 0
+        self._file: int | None = None
+        try:
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            self._fail(error)
 
     @property
     def omitted_bytes(self) -> int:
         """Bytes of the stream that the closed file does not hold."""
-        return max(0, self.total_bytes - self._head_bytes - self._ring_bytes)
+        return self.total_bytes - min(self._taken, self._head_bytes + self._tail_bytes)
 
     def write(self, data: bytes) -> None:
         view = memoryview(data)
-        while view:
-            view = view[self._write_part(view) :]
+        self.total_bytes += len(view)
+        while view and self._file is not None:
+            view = view[self._write_part(self._file, view) :]
 
-    def _write_part(self, view: memoryview) -> int:
-        beyond = self.total_bytes - self._head_bytes
-        if beyond < 0:
-            written = os.pwrite(self._head, view[:-beyond], self.total_bytes)
-        else:
-            at = beyond % self._ring_bytes
-            written = os.pwrite(self._open_ring(), view[: self._ring_bytes - at], at)
-        self.total_bytes += written
+    def _write_part(self, file: int, view: memoryview) -> int:
+        at, room = self._taken, self._head_bytes - self._taken
+        if room <= 0:
+            beyond = -room % self._tail_bytes
+            at, room = self._head_bytes + beyond, self._tail_bytes - beyond
+        try:
+            written = os.pwrite(file, view[:room], at)
+        except OSError as error:
+            self._fail(error)
+            return 0
+        self._taken += written
         return written
 
-    def _open_ring(self) -> int:
-        if self._ring is None:
-            self._ring = _create(self._ring_path)
-        return self._ring
+    def _fail(self, error: OSError) -> None:
+        """Go on in the space that there is; without any, or when what was written cannot be written over, stop."""
+        self.problem = error.strerror
+        if 1 < self._taken < self._head_bytes + self._tail_bytes:
+            self._head_bytes = min(self._head_bytes, self._taken - self._taken // 2)
+            self._tail_bytes = self._taken - self._head_bytes
+        else:
+            self._leave()
 
     def close(self) -> None:
         """Put the file in order."""
-        if self._ring is not None:
-            kept = min(self.total_bytes - self._head_bytes, self._ring_bytes)
-            oldest = (self.total_bytes - self._head_bytes) % self._ring_bytes if self.omitted_bytes else 0
-            self._append(self._ring, start=oldest, stop=kept, at=self._head_bytes)
-            self._append(self._ring, start=0, stop=oldest, at=self._head_bytes + kept - oldest)
-            os.close(self._ring)
-            self._ring_path.unlink()
-        os.close(self._head)
+        if self._file is None:
+            return
+        if not os.fstat(self._file).st_nlink:
+            self.problem = "the file of the output was deleted"
+        try:
+            self._put_in_order(self._file)
+        except OSError as error:
+            self.problem = error.strerror
+        self._leave()
 
-    def _append(self, ring: int, *, start: int, stop: int, at: int) -> None:
-        position = start
-        while position < stop:
-            data = os.pread(ring, min(COPY_BYTES, stop - position), position)
-            position += os.pwrite(self._head, data, at + position - start)
+    def _put_in_order(self, file: int) -> None:
+        beyond = self._taken - self._head_bytes
+        if beyond > self._tail_bytes:
+            tail, oldest = os.pread(file, self._tail_bytes, self._head_bytes), beyond % self._tail_bytes
+            os.pwrite(file, tail[oldest:], self._head_bytes)
+            os.pwrite(file, tail[:oldest], self._head_bytes + self._tail_bytes - oldest)
 
-
-def _create(path: Path) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    def _leave(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+        self._file = None

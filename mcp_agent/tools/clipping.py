@@ -1,10 +1,11 @@
 """As much of an output file as a model should read: its beginning and its end, valid text, with the exact omission."""
 
 import codecs
-import json
 import os
 from pathlib import Path
 from typing import NamedTuple
+
+from mcp_agent.tools.bounds import json_bytes
 
 SMALLEST = 64
 
@@ -19,7 +20,7 @@ class Clipped(NamedTuple):
 
     @property
     def json_bytes(self) -> int:
-        return len(json.dumps(self.text, ensure_ascii=False).encode())
+        return json_bytes(self.text)
 
 
 class Stream(NamedTuple):
@@ -33,7 +34,7 @@ class Stream(NamedTuple):
 def clip(path: Path, total_bytes: int | None, *, budget_bytes: int) -> Clipped:
     """Head and tail of a stream, within a budget that counts bytes of JSON text."""
     if not path.exists():
-        return Clipped("", 0, binary=False)
+        return Clipped(_omission(total_bytes) if total_bytes else "", total_bytes or 0, binary=False)
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         total = size if total_bytes is None else total_bytes
@@ -62,8 +63,12 @@ def _clip(descriptor: int, *, size: int, total: int, keep: int) -> Clipped:
     head = _without_cut_end(os.pread(descriptor, keep - tail_bytes, 0))
     tail = _without_cut_start(os.pread(descriptor, tail_bytes, size - tail_bytes))
     omitted = total - len(head) - len(tail)
-    text = f"{head.decode(errors='replace')}\n[... {omitted} bytes omitted ...]\n{tail.decode(errors='replace')}"
+    text = f"{head.decode(errors='replace')}{_omission(omitted)}{tail.decode(errors='replace')}"
     return Clipped(text, omitted, _is_binary(head) or _is_binary(tail))
+
+
+def _omission(omitted_bytes: int) -> str:
+    return f"\n[... {omitted_bytes} bytes omitted ...]\n"
 
 
 def _is_binary(raw: bytes) -> bool:

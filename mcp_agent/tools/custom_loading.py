@@ -6,12 +6,14 @@ What cannot be used is a problem in one line, and costs only itself.
 import inspect
 import logging
 import re
+import sys
 import threading
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -37,13 +39,18 @@ class Loaded:
 
 
 def load_custom_tools(
-    modules: Sequence[str] = (), *, taken: Collection[str] = (), within: timedelta = LOADED_WITHIN
+    modules: Sequence[str] = (),
+    *,
+    paths: Sequence[Path] = (),
+    taken: Collection[str] = (),
+    within: timedelta = LOADED_WITHIN,
 ) -> Loaded:
     """Every tool of the installed entry points, then of these modules (`package.module`, or `package.module:name`).
 
-    `taken` are the names of other tools. Of two tools with one name the first one found stays. Never raises.
+    `paths` are directories in which modules are found that are not installed. `taken` are the names of other tools. Of
+    two tools with one name the first one found stays. Never raises.
     """
-    loaded = Loaded()
+    loaded = Loaded(problems=_search_in(paths))
     owners: dict[str, tuple[str, object]] = dict.fromkeys(taken, ("mcp-agent itself", None))
     for source in _import_all([*_installed(), *map(_named, modules)], within):
         if source.problem is not None:
@@ -57,6 +64,19 @@ def load_custom_tools(
     for problem in loaded.problems:
         log.error("custom tools: %s", problem)
     return loaded
+
+
+def _search_in(paths: Sequence[Path]) -> list[str]:
+    """Make modules in these directories importable, behind all others: none of them hides one that is installed."""
+    problems = []
+    for path in paths:
+        try:
+            next(path.iterdir(), None)
+        except OSError as error:
+            problems.append(f"[tools] paths: {path}: {error.strerror or error}")
+        else:
+            sys.path.extend({str(path)} - set(sys.path))
+    return problems
 
 
 def _installed() -> list[EntryPoint]:

@@ -9,10 +9,19 @@ from mcp_agent.calls import ledger_events as facts
 from mcp_agent.calls.digest import digest
 from mcp_agent.calls.gate import ALLOW_DUPLICATE, AnswerWith, Run, ToolFacts
 from mcp_agent.calls.ledger import Ledger
-from mcp_agent.calls.ledger_events import DuplicateAllowed, Evidence, Intent
+from mcp_agent.calls.ledger_events import (
+    DuplicateAllowed,
+    Evidence,
+    Gated,
+    Happened,
+    Intent,
+    Offered,
+    WaitEnded,
+    WhyEnded,
+)
 from mcp_agent.calls.ledger_fold import CallState
 from mcp_agent.calls.noting import note
-from mcp_agent.errors import BadArguments
+from mcp_agent.errors import BadArguments, LedgerUnusable
 from mcp_agent.tools.tool import CallContext, Tool
 
 _PARAMETER = {
@@ -63,21 +72,54 @@ async def decide(
     standing = gate.in_the_way(earlier)
     if standing and is_gated(tool) and not allow_duplicate:
         for call in standing:
-            await look(ledger, tool, call, context=context(call.call_id))
+            if call.happened is Happened.UNKNOWN:
+                await look(ledger, tool, call, context=context(call.call_id))
         earlier = ledger.similar(intent.session_id, intent.tool, digest=intent.digest)
     return gate.decide(about, earlier, allow_duplicate=allow_duplicate)
 
 
 async def look(ledger: Ledger, tool: Tool[Any], call: CallState, *, context: CallContext) -> Evidence:
     """Ask the tool what became of an earlier call, and write down what it says, unless it says nothing new."""
-    verdict = await tool.check(call.call_id, context, tool.validate(call.arguments))
-    found = Evidence(facts.Verdict(verdict.evidence), verdict.detail)
+    found = await evidence(tool, call, context=context)
     if found not in call.evidence:
         note(ledger, call.call_id, found)
     return found
 
 
-def note_duplicates(ledger: Ledger, call_id: str, decision: Run) -> None:
-    """That somebody accepted a second run is on record before it begins."""
-    for earlier in decision.duplicate_of:
-        ledger.append(call_id, DuplicateAllowed(earlier, facts.Decider.AGENT))
+async def evidence(tool: Tool[Any], call: CallState, *, context: CallContext) -> Evidence:
+    """What the tool's own check says of an earlier call."""
+    try:
+        arguments = tool.validate(call.arguments)
+    except BadArguments as error:
+        return Evidence(facts.Verdict.CANNOT_TELL, f"the tool takes other arguments now: {error}")
+    verdict = await tool.check(call.call_id, context, arguments)
+    return Evidence(facts.Verdict(verdict.evidence), verdict.detail)
+
+
+def note_decision(ledger: Ledger, call_id: str, decision: Run | AnswerWith) -> None:
+    """Write down why the call is not run, or that it may be a second run; raises `LedgerUnusable` for that."""
+    if isinstance(decision, AnswerWith):
+        _note_gated(ledger, call_id, decision)
+    else:
+        _note_duplicates(ledger, call_id, decision)
+
+
+def _note_gated(ledger: Ledger, call_id: str, decision: AnswerWith) -> None:
+    """That the call was answered with the record of an earlier one, and not run."""
+    earlier = decision.earlier.call_id
+    not_started = facts.Outcome(Happened.NOT_STARTED, detail=f"gated by {earlier}")
+    note(ledger, call_id, Gated(earlier), WaitEnded(WhyEnded.RESULT, 0.0), not_started)
+    if decision.earlier.late:
+        note(ledger, earlier, Offered(asked=True))
+
+
+def _note_duplicates(ledger: Ledger, call_id: str, decision: Run) -> None:
+    """That somebody accepted a second run is on record before it begins; raises `LedgerUnusable`."""
+    allowed = [DuplicateAllowed(earlier, facts.Decider.AGENT) for earlier in decision.duplicate_of]
+    if not allowed:
+        return
+    try:
+        ledger.append(call_id, *allowed)
+    except LedgerUnusable:
+        note(ledger, call_id, WaitEnded(WhyEnded.RESULT, 0.0), facts.Outcome(Happened.NOT_STARTED))
+        raise

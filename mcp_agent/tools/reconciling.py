@@ -6,7 +6,6 @@ and what it comes to is added to the record. Where the evidence is gone too, the
 
 import logging
 import shutil
-import sys
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -18,11 +17,13 @@ from mcp_agent.calls import ledger_events as facts
 from mcp_agent.calls.ledger import Ledger
 from mcp_agent.calls.ledger_fold import CallState
 from mcp_agent.calls.noting import note
+from mcp_agent.calls.outcomes import Answered
+from mcp_agent.errors import LedgerUnusable
 from mcp_agent.processes import ProcessIdentity, is_alive
 from mcp_agent.state import StateDirectory
+from mcp_agent.tools import gating, verdicts
 from mcp_agent.tools.dispatch import Dispatcher, this_server
-from mcp_agent.tools.tool import CallContext, Recoverable, Tool, ToolResult
-from mcp_agent.tools.verdicts import LONGEST_DETAIL
+from mcp_agent.tools.tool import CallContext, Recoverable, Tool
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +35,10 @@ GONE = "the server that ran it was lost, and nothing is left that tells what bec
 
 def prepare(ledger: Ledger, state: StateDirectory) -> list[CallState]:
     """What a server does with the ledger before it serves: forget what is old, and find what was lost."""
-    prune(ledger, state, older_than=KEPT_FOR)
+    try:
+        prune(ledger, state, older_than=KEPT_FOR)
+    except LedgerUnusable as error:
+        log.warning("nothing was pruned: %s", error)
     return mark_lost(ledger)
 
 
@@ -59,8 +63,7 @@ def mark_lost(ledger: Ledger) -> list[CallState]:
             facts.WaitEnded(facts.WhyEnded.RUNTIME_LOST, max(0.0, ledger.clock() - call.started_at)),
         )
         log.warning("call %s of %s: its server was lost", call.call_id, call.session_id)
-    unknown = ledger.list(unknown_only=True, limit=sys.maxsize)
-    return [call for call in unknown if not _runs(call.intent.owner, me)]
+    return [call for call in ledger.unobserved() if not _runs(call.intent.owner, me)]
 
 
 async def recover(dispatcher: Dispatcher, lost: list[CallState]) -> None:
@@ -71,34 +74,30 @@ async def recover(dispatcher: Dispatcher, lost: list[CallState]) -> None:
 
 
 async def _recover(dispatcher: Dispatcher, call: CallState) -> None:
-    tool = dispatcher.tools.get(call.tool)
     with dispatcher.running.work(call.call_id, session_id=call.session_id):
         try:
-            result = await _wait(tool, _context(dispatcher, call))
+            found = await _find(dispatcher.tools.get(call.tool), call, _context(dispatcher, call))
         except Exception:  # a tool's own code, about a call that nobody waits for
             log.exception("call %s could not be recovered", call.call_id)
             return
-        _write_down(dispatcher.ledger, call, result)
+        if found not in call.evidence:
+            note(dispatcher.ledger, call.call_id, found)
         return
     if not dispatcher.server_stops():
         cancelled = facts.Outcome(facts.Happened.CANCELLED, detail="cancelled after its server was lost", late=True)
         note(dispatcher.ledger, call.call_id, cancelled)
 
 
-async def _wait(tool: Tool[Any] | None, context: CallContext) -> ToolResult | None:
-    return await tool.recover(context) if isinstance(tool, Recoverable) else None
-
-
-def _write_down(ledger: Ledger, call: CallState, result: ToolResult | None) -> None:
-    if result is None:
-        gone = facts.Evidence(facts.Verdict.CANNOT_TELL, GONE)
-        if gone not in call.evidence:
-            note(ledger, call.call_id, gone)
-        return
-    size = len(result.text.encode("utf-8", "replace"))
-    outcome = facts.Outcome(result.happened, detail=result.text[:LONGEST_DETAIL], result_bytes=size, late=True)
-    log.info("tool.late_outcome %s %s of %s: %s", call.call_id, call.tool, call.session_id, result.happened)
-    note(ledger, call.call_id, outcome)
+async def _find(tool: Tool[Any] | None, call: CallState, context: CallContext) -> facts.Outcome | facts.Evidence:
+    """What became of the call, once it has; or what its tool can still see of it."""
+    result = await tool.recover(context) if isinstance(tool, Recoverable) else None
+    if result is not None:
+        log.info("tool.late_outcome %s %s of %s: %s", call.call_id, call.tool, call.session_id, result.happened)
+        return verdicts.observed(Answered(result), late=True)
+    seen = await gating.evidence(tool, call, context=context) if tool is not None else None
+    if seen is None or seen.verdict is facts.Verdict.CANNOT_TELL:
+        return facts.Evidence(facts.Verdict.CANNOT_TELL, GONE)
+    return seen
 
 
 def _context(dispatcher: Dispatcher, call: CallState) -> CallContext:

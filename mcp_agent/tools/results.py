@@ -5,12 +5,10 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from mcp_agent.tools.bounds import SHOWN_BYTES, json_bytes
 from mcp_agent.tools.clipping import clip
 from mcp_agent.tools.jsonable import NotJson, jsonable
 from mcp_agent.tools.tool import CallContext, ToolResult
-
-SHOWN_BYTES = 48 << 10
-"""What the model is shown of one result."""
 
 KEPT_BYTES = 16 << 20
 """The largest result that is kept."""
@@ -32,14 +30,34 @@ def to_result(value: object, context: CallContext, *, tool: str, shown_bytes: in
     except NotJson as problem:
         return not_shown(value, str(problem), context, tool=tool)
     raw = text.encode()
-    if len(raw) <= shown_bytes and len(json.dumps(text, ensure_ascii=False).encode()) <= shown_bytes:
-        return ToolResult(text, structured)
+    if len(raw) <= shown_bytes and json_bytes(text) <= shown_bytes:
+        if structured is None or json_bytes(structured) <= shown_bytes:
+            return ToolResult(text, structured)
+        return _without_structure(text, structured, context)
     if len(raw) > KEPT_BYTES:
         return not_shown(value, f"it is too large: {len(raw)} bytes, {KEPT_BYTES} are the most", context, tool=tool)
     try:
-        return ToolResult(clip(_keep(raw, context), None, budget_bytes=shown_bytes).text)
+        shown = clip(_keep(raw, context), None, budget_bytes=shown_bytes - json_bytes(_where(context)))
+        return ToolResult(shown.text + _where(context))
     except OSError as error:
         return not_shown(value, f"its {len(raw)} bytes cannot be kept: {error}", context, tool=tool)
+
+
+def _without_structure(text: str, structured: Mapping[str, object], context: CallContext) -> ToolResult:
+    """A short text beside long structured content, of which some CLIs would show nothing else."""
+    raw = json.dumps(structured, ensure_ascii=False).encode()
+    told = f"{text}\n[... {len(raw)} bytes of structured content omitted ...]"
+    if len(raw) > KEPT_BYTES:
+        return ToolResult(told)
+    try:
+        _keep(raw, context)
+    except OSError:
+        return ToolResult(told)
+    return ToolResult(told + _where(context))
+
+
+def _where(context: CallContext) -> str:
+    return f"\n[get_tool_output reads all of it, by call_id={context.call_id}]"
 
 
 def not_shown(value: object, problem: str, context: CallContext, *, tool: str) -> ToolResult:

@@ -15,6 +15,7 @@ from mcp_agent.calls.ledger_events import WhyEnded
 from mcp_agent.processes import CALL_MARK, SESSION_MARK
 from mcp_agent.tools import call_files, shell_evidence
 from mcp_agent.tools.arguments import parse
+from mcp_agent.tools.bounds import SHOWN_BYTES
 from mcp_agent.tools.call_files import ExitRecord, Spec
 from mcp_agent.tools.shell_result import happened, shell_result
 from mcp_agent.tools.supervision import Supervision
@@ -31,9 +32,6 @@ LONGEST_TIMEOUT = timedelta(hours=24)
 CAPTURE_BYTES = 64 << 20
 """What is kept of each output stream."""
 
-SHOWN_BYTES = 48 << 10
-"""What the model is shown of both streams."""
-
 NOT_INTERACTIVE = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_EDITOR": "true",
@@ -46,7 +44,8 @@ NOT_INTERACTIVE = {
 
 DESCRIPTION = """\
 Run a shell command (bash) and wait until it ends. Answers a JSON object: exit_status (null when a signal ended it), \
-signal, ended, stdout, stderr and elapsed_seconds. Long output is shown as its beginning and its end.
+signal, ended, stdout, stderr and elapsed_seconds. Long output is shown as its beginning and its end; \
+get_tool_output reads all of it by the call_id that is then told.
 `ended` is exited, killed_timeout (it ran into timeout_seconds and was killed with everything it started), \
 killed_work_limit, not_started (see error) or unknown.
 stdin is empty and there is no terminal: programs that ask questions fail instead of waiting.

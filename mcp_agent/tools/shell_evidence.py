@@ -1,5 +1,6 @@
 """What the files of a supervisor and the process table tell of a shell command that somebody else started."""
 
+import time
 from datetime import timedelta
 from pathlib import Path
 
@@ -19,7 +20,11 @@ TAIL_BYTES = 400
 
 
 def look(call_id: str, directory: Path) -> Verdict:
-    """Whether the command was run. It was not, for certain, when no supervisor got as far as its own file."""
+    """Whether the command was run.
+
+    It was not, for certain, when its specification is there and no supervisor got as far as its own file. A restart of
+    the machine may have lost that file, and then nothing is certain.
+    """
     # Looked at first, so that a record written in between is not missed.
     lives = _lives(call_id, directory)
     record = call_files.read_exit(directory)
@@ -27,7 +32,9 @@ def look(call_id: str, directory: Path) -> Verdict:
         return _of_record(record, directory)
     if lives:
         return Verdict("happened", "the command was started and still runs")
-    if call_files.read_supervisor(directory) is None:
+    if not (directory / call_files.SPEC).exists():
+        return Verdict("cannot_tell", "nothing that the command left is there any more")
+    if call_files.read_supervisor(directory) is None and not _is_of_earlier_boot(directory / call_files.SPEC):
         return Verdict("did_not_happen", "no supervisor began to run the command, and none is left that could")
     return Verdict("cannot_tell", "the command's supervisor was killed, and left no record of how the command ended")
 
@@ -54,6 +61,11 @@ def _lives(call_id: str, directory: Path) -> bool:
 def _processes(call_id: str, directory: Path) -> list[ProcessIdentity]:
     supervisor = call_files.read_supervisor(directory)
     return with_descendants([*([supervisor] if supervisor else []), *marked(CALL_MARK, call_id)])
+
+
+def _is_of_earlier_boot(path: Path) -> bool:
+    clock = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+    return path.stat().st_mtime < time.time() - time.clock_gettime(clock)
 
 
 def _of_record(record: ExitRecord, directory: Path) -> Verdict:

@@ -10,8 +10,9 @@ from mcp_agent.tools.tool import CallContext
 UNKNOWN = "unknown"
 
 LOST = (
-    "The supervisor of this command was killed, and everything the command had started was ended with it. Whether the"
-    " command did its work is unknown: check for its effect before running it again, and tell the owner."
+    "The supervisor of this command was killed, and what was found of the command was ended; something of it may still"
+    " run. Whether the command did its work is unknown: check for its effect before running it again, and tell the"
+    " owner."
 )
 
 
@@ -36,7 +37,9 @@ def shell_result(
     remarks = {
         "stdout_omitted_bytes": stdout.omitted_bytes,
         "stderr_omitted_bytes": stderr.omitted_bytes,
+        "call_id": (stdout.omitted_bytes or stderr.omitted_bytes) and context.call_id,
         "binary": stdout.binary or stderr.binary,
+        "capture_error": record and record.capture_error,
         "survivors": record and record.survivors,
         "error": record and record.error,
         "message": _message(record, context, timeout_seconds),

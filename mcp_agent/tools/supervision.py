@@ -1,5 +1,6 @@
 """The server's side of a shell command's supervisor: start it, wait for it, end it."""
 
+import logging
 import os
 import signal
 import sys
@@ -13,6 +14,10 @@ import anyio
 from mcp_agent.errors import CannotRunHere
 from mcp_agent.processes import CALL_MARK, ProcessIdentity, identify, marked, send_signal, with_descendants
 from mcp_agent.processes.reaping import reap, wait_gone
+from mcp_agent.tools import call_files
+from mcp_agent.tools.call_files import ExitRecord
+
+log = logging.getLogger(__name__)
 
 MODULE = "mcp_agent.tools.supervisor"
 LOG = "supervisor.log"
@@ -23,6 +28,8 @@ END_MARGIN = timedelta(seconds=6)
 LEAVE_LIMIT = timedelta(seconds=1)
 """How long a supervisor without anything left to supervise may take to leave."""
 
+READ_BYTES = 1 << 16
+
 BLOCKED_AT_START = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 DEFAULT_IN_CHILD = (*BLOCKED_AT_START, signal.SIGQUIT, signal.SIGCHLD, signal.SIGPIPE)
 
@@ -30,31 +37,55 @@ DEFAULT_IN_CHILD = (*BLOCKED_AT_START, signal.SIGQUIT, signal.SIGCHLD, signal.SI
 class Supervision:
     """One supervisor that this process started. Use `start`, and `close` it when its command is done."""
 
-    def __init__(self, identity: ProcessIdentity, done: int, call_id: str) -> None:
+    def __init__(self, identity: ProcessIdentity, done: int, *, directory: Path, call_id: str) -> None:
         self.identity = identity
         self._done = done
+        self._directory = directory
         self._call_id = call_id
 
     @classmethod
     def start(cls, directory: Path, *, call_id: str, marks: Mapping[str, str]) -> "Supervision":
-        """Start a supervisor for the `spec.json` in a directory; the marks are its whole environment."""
+        """Start a supervisor for the `spec.json` in a directory; the marks are its whole environment.
+
+        Raises ToolError when the system refuses to start one.
+        """
         done, done_end = os.pipe()
         try:
             pid = _spawn(directory, done_end, marks)
-        except BaseException:
+        except OSError as error:
             os.close(done)
-            raise
+            call_files.forget_environment(directory)
+            raise call_files.not_started(error) from error
         finally:
             os.close(done_end)
         identity = identify(pid)
         if identity is None:
             os.close(done)
             raise CannotRunHere("the process table of this machine cannot be read, so no command can be supervised")
-        return cls(identity, done, call_id)
+        return cls(identity, done, directory=directory, call_id=call_id)
 
     async def finished(self) -> None:
-        """Wait until the command's end is on record, or until the supervisor is gone."""
-        await anyio.wait_readable(self._done)
+        """Wait until the command's end is on record, or until the supervisor is gone.
+
+        The record is put back where the supervisor could not write it or somebody deleted it.
+        """
+        record = ExitRecord.from_line(await self._told())
+        if record is None:
+            return
+        try:
+            call_files.restore_exit(self._directory, record)
+        except OSError:
+            log.warning("%s ended, and that cannot be written down: %s", self._call_id, record, exc_info=True)
+
+    async def _told(self) -> bytes:
+        """All that the supervisor writes, until it closes its stdout."""
+        told = bytearray()
+        while True:
+            await anyio.wait_readable(self._done)
+            data = os.read(self._done, READ_BYTES)
+            if not data:
+                return bytes(told)
+            told += data
 
     async def end(self, *, grace: timedelta) -> list[ProcessIdentity]:
         """End the command and everything below it; answers what would not end. Bounded."""

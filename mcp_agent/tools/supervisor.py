@@ -2,8 +2,9 @@
 
 It is the subreaper of everything that the command starts, so nothing gets away from it: not by another session, another
 process group or a double fork. It outlives the server, enforces the limits by itself, and leaves `exit.json`. TERM, HUP
-or INT make it end the whole tree. It closes its stdout when `exit.json` is there, and stays with what the command left
-running. When the supervisor itself is killed, the system kills the command; the rest can be found by its mark.
+or INT make it end the whole tree. It tells the end on its stdout too, for the case that `exit.json` cannot be written,
+closes that, and stays with what the command left running. When the supervisor itself is killed, the system kills the
+command; of the rest, what kept its mark can be found.
 """
 
 import math
@@ -12,6 +13,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from mcp_agent.errors import SignalRefused
@@ -36,7 +38,7 @@ class Supervisor:
 
     def __init__(self, directory: Path, me: ProcessIdentity, *, subreaper: bool) -> None:
         self._directory, self._me, self._subreaper = directory, me, subreaper
-        self._spec = call_files.read_spec(directory)
+        self._spec = call_files.take_spec(directory)
         self._poller = Poller()
         self._stdout = Capture(directory / call_files.STDOUT, max_bytes=self._spec.max_output_bytes)
         self._stderr = Capture(directory / call_files.STDERR, max_bytes=self._spec.max_output_bytes)
@@ -45,7 +47,7 @@ class Supervisor:
 
     def run(self) -> None:
         self._poller.listen(CANCEL_SIGNALS)
-        problem = "cancelled before it was started" if self._poller.cancelled else self._start()
+        problem = "cancelled before it was started" if self._poller.cancelled else self._register() or self._start()
         if problem is not None:
             self._report(call_files.NOT_STARTED, error=problem)
             return
@@ -55,6 +57,14 @@ class Supervisor:
         self._drain()
         self._report(ended)
         self._stay()
+
+    def _register(self) -> str | None:
+        """Write down who supervises the command; answers what was in the way."""
+        try:
+            call_files.write_supervisor(self._directory, self._me)
+        except OSError as problem:
+            return str(problem)
+        return None
 
     def _start(self) -> str | None:
         """Start the command; answers what was in the way, and None when it runs."""
@@ -135,9 +145,11 @@ class Supervisor:
             ended_at=self._started_at + elapsed_seconds,
             elapsed_seconds=elapsed_seconds,
             subreaper=self._subreaper,
+            capture_error=self._stdout.problem or self._stderr.problem,
         )
-        call_files.write_exit(self._directory, record)
-        _close_stdout()
+        with suppress(OSError):  # its files were deleted, or the disk is worse than full: the line below says it
+            call_files.write_exit(self._directory, record)
+        _tell(record.to_line())
 
     def _stay(self) -> None:
         """Stay with what the command left running, so that it can be found and ended."""
@@ -164,7 +176,11 @@ def _signal_name(number: int) -> str:
         return f"SIG{number}"
 
 
-def _close_stdout() -> None:
+def _tell(line: bytes) -> None:
+    """Write to a server that may be gone, and close stdout."""
+    with suppress(OSError):
+        while line:
+            line = line[os.write(1, line) :]
     nowhere = os.open(os.devnull, os.O_RDWR)
     os.dup2(nowhere, 1)
     os.close(nowhere)
@@ -177,7 +193,6 @@ def main(directory: Path) -> None:
     me = identify(os.getpid())
     if me is None:
         raise SystemExit("cannot find this process in the process table")
-    call_files.write_supervisor(directory, me)
     Supervisor(directory, me, subreaper=become_subreaper()).run()
 
 

@@ -34,6 +34,8 @@ class CallContext:
     """The session's allow-list: nothing of the server's own."""
     work_limit: timedelta | None
     """The `server_tool` layer, for work that can enforce it without the server; None means no limit."""
+    wait_limit: timedelta | None = None
+    """How long this call is waited for; None where nobody waits."""
     server_stops: Callable[[], bool] = _never
     """Whether a cancellation only means that the server stops: work that can outlive it is then left running."""
 

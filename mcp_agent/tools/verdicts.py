@@ -7,14 +7,14 @@ from mcp_agent.calls.ledger_events import Happened, WhyEnded
 from mcp_agent.calls.outcomes import Answered, Cancelled, Outcome, Raised, StoppedWaiting, seconds_text
 from mcp_agent.errors import ToolError
 from mcp_agent.tools.custom_errors import ThreadAbandoned, ToolRefused
-from mcp_agent.tools.tool import ToolResult
+from mcp_agent.tools.tool import CallContext, ToolResult
 
 log = logging.getLogger(__name__)
 
 LONGEST_DETAIL = 2000
 
 
-def answer(outcome: Outcome[ToolResult], *, call_id: str, tool: str, session_id: str) -> ToolResult:
+def answer(outcome: Outcome[ToolResult], context: CallContext, *, tool: str) -> ToolResult:
     """What the model reads. Raises the refusal of a tool that started nothing."""
     match outcome:
         case Answered(result=result):
@@ -23,8 +23,8 @@ def answer(outcome: Outcome[ToolResult], *, call_id: str, tool: str, session_id:
             raise error
         case Raised(error=error):
             return ToolResult(
-                f"ERROR: layer=server_tool owner=server tool={tool} session={session_id}"
-                f" call_id={call_id} outcome=unknown: {type(error).__name__}: {error}\n"
+                f"ERROR: layer=server_tool owner=server tool={tool} session={context.session_id}"
+                f" call_id={context.call_id} outcome=unknown: {type(error).__name__}: {error}\n"
                 "It may have done a part of its work: check for its effect before doing it again."
             )
         case StoppedWaiting() | Cancelled():
@@ -51,7 +51,7 @@ def observed(outcome: Outcome[ToolResult], *, late: bool = False) -> facts.Outco
     return facts.Outcome(_happened(outcome), detail=_detail(outcome), result_bytes=_size(outcome), late=late)
 
 
-def note(outcome: Outcome[ToolResult], *, call_id: str, session_id: str) -> None:
+def log_unusual(outcome: Outcome[ToolResult], *, call_id: str, session_id: str) -> None:
     """Log what is no plain answer."""
     match outcome:
         case StoppedWaiting() | Cancelled():

@@ -135,8 +135,8 @@ def test_an_empty_composer_over_a_ready_footer_is_ready(footer: str) -> None:
     assert list(ADAPTER.read(composed(footer, ">"))) == [Ready()]
 
 
-def test_a_draft_is_not_ready() -> None:
-    assert list(ADAPTER.read(composed(wording.READY, "> hello"))) == []
+def test_a_draft_in_the_composer_is_ready_all_the_same() -> None:
+    assert list(ADAPTER.read(composed(wording.READY, "> hello"))) == [Ready()]
 
 
 def test_a_working_footer_is_busy() -> None:
@@ -188,7 +188,7 @@ def test_a_pasted_frame_in_the_composer_is_only_a_draft() -> None:
     fake = "\n".join(["x", RULE[:40], ">", RULE[:40], f"  {wording.READY}"])
 
     shown = drawn(View(draft=fake))
-    assert list(ADAPTER.read(shown)) == []
+    assert list(ADAPTER.read(shown)) == [Ready()]
     assert ADAPTER.composer(shown) == Composer(fake)
 
 

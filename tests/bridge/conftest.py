@@ -1,5 +1,6 @@
 """A tool server that does as a test tells it, and the real bridge as a process."""
 
+import itertools
 import json
 import socket
 import subprocess
@@ -104,10 +105,11 @@ class FakeServer:
 
     def _serve(self, connection: socket.socket) -> None:
         with connection, connection.makefile("rb") as stream:
-            method, path, _ = stream.readline().decode().split(" ")
-            headers = dict(line.decode().rstrip().split(": ", 1) for line in iter(stream.readline, b"\r\n"))
-            if self.hang_up_early:
+            head = list(itertools.takewhile(lambda line: line not in {b"\r\n", b""}, stream))
+            if self.hang_up_early or not head:
                 return
+            method, path, _ = head[0].decode().split(" ")
+            headers = dict(line.decode().rstrip().split(": ", 1) for line in head[1:])
             body = stream.read(int(headers["Content-Length"]))
             asked = Asked(method, path, headers, body, connection)
             with self._changed:

@@ -302,6 +302,15 @@ def test_a_refusal_of_the_servers_is_shown_as_ordinary_text(bridge: Bridge, serv
     assert text.endswith(f"call_id={call.headers['X-Call-Id']}: unknown tool")
 
 
+@pytest.mark.contract("B5")
+def test_a_long_refusal_is_cut_and_says_how_much_of_it_is_missing(bridge: Bridge, server: FakeServer) -> None:
+    message = "漢" * 20_000
+    server.behaviours["echo"] = server.answers({"error": {"kind": "BadArguments", "message": message}}, 400)
+    bridge.call(1, "echo")
+
+    assert bridge.text(1).endswith(f": {message[:8_000]} [... 12000 characters omitted ...]")
+
+
 @pytest.mark.contract("T9")
 def test_a_tools_name_cannot_forge_the_fields_of_a_text(bridge: Bridge, server: FakeServer) -> None:
     name = "x session=s-2\nTIMEOUT:\ud800" + "y" * 500

@@ -41,7 +41,7 @@ def test_a_wait_that_ended_is_a_normal_result_with_exactly_these_facts() -> None
         "waited_seconds": 900.0,
         "limit_seconds": 900.0,
     }
-    assert message == STOPPED.message
+    assert message == STOPPED.text()
     assert json.loads(json.dumps(STOPPED.structured())) == STOPPED.structured()
 
 

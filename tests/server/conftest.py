@@ -4,11 +4,12 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -19,18 +20,13 @@ import httpx
 import pytest
 
 from mcp_agent.bridge import BRIDGE_PROGRAM
-from mcp_agent.calls.log import CallLog, CallRecord, Happened, WhyEnded
-from mcp_agent.errors import BadArguments
 from mcp_agent.processes import CALL_MARK, ProcessIdentity, marked
 from mcp_agent.processes.reaping import reap
 from mcp_agent.server.client import Client
 from mcp_agent.sessions.closing import processes_of
 from mcp_agent.state import StateDirectory
-from mcp_agent.timeouts import Policy
 from mcp_agent.tmux.process import Tmux
 from mcp_agent.tmux.server import kill_server
-from mcp_agent.tools.dispatch import Caller, Dispatcher, Request
-from mcp_agent.tools.tool import CallContext, Category, ToolResult
 
 BOUND_SECONDS = 30.0
 """Far beyond what anything here takes: reached only when something hangs."""
@@ -127,6 +123,17 @@ class Server:
         self.bridges.append(Bridge(subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)))
         return self.bridges[-1]
 
+    def crash(self) -> None:
+        """Kill the server, and return once nobody holds its lock."""
+        signal.pidfd_send_signal(os.pidfd_open(self.pid), signal.SIGKILL)
+        self.client.wait_until_gone()
+
+    def start_again(self) -> None:
+        self.client = Client.connect(self.state)
+
+    def show(self, call_id: str) -> Json:
+        return self.client.get(f"/calls/{call_id}")
+
     def calls(self, session: str) -> list[Json]:
         return cast("list[Json]", self.client.get("/calls", session=session)["calls"])
 
@@ -164,73 +171,6 @@ async def _end_the_rest(state: StateDirectory) -> None:
     for session in state.sessions.glob("*"):
         await reap(processes_of(session.name), grace=timedelta(0))
     await kill_server(Tmux.at(state.tmux_socket))
-
-
-@dataclass
-class Silent:
-    """A custom tool that says nothing for a time, then answers or raises; it notes how it went."""
-
-    seconds: float = 0
-    raises: BaseException | None = None
-    result: ToolResult = field(default_factory=lambda: ToolResult("done"))
-    cleanup_seconds: float = 1
-    at_the_end: Callable[[], None] = lambda: None
-    events: list[str] = field(default_factory=list)
-    began: anyio.Event = field(default_factory=anyio.Event)
-    name: str = "silent"
-    description: str = "Says nothing."
-    category: Category = "custom"
-    long_running: bool = True
-    annotations: Mapping[str, object] = field(default_factory=dict)
-    input_schema: Mapping[str, object] = field(default_factory=dict)
-
-    def validate(self, arguments: Mapping[str, object]) -> Mapping[str, object]:
-        if "bad" in arguments:
-            raise BadArguments(self.name, ["bad: is bad", "worse: is worse"])
-        return arguments
-
-    def wait_limit(self, arguments: object) -> timedelta | None:
-        return None
-
-    async def run(self, context: CallContext, arguments: object) -> ToolResult:
-        self.began.set()
-        try:
-            await anyio.sleep(self.seconds)
-        except anyio.get_cancelled_exc_class():
-            with anyio.CancelScope(shield=True):
-                await anyio.sleep(self.cleanup_seconds)
-            self.events.append("cleaned up")
-            raise
-        self.events.append("worked")
-        self.at_the_end()
-        if self.raises is not None:
-            raise self.raises
-        return self.result
-
-
-@dataclass
-class Desk:
-    """A dispatcher with one tool, and one session that calls it."""
-
-    dispatcher: Dispatcher
-    directory: Path
-
-    @property
-    def calls(self) -> CallLog:
-        return self.dispatcher.calls
-
-    async def call(self, call_id: str = "call_1", session: str = "s-1", **arguments: object) -> ToolResult:
-        caller = Caller(session, self.directory, {})
-        return await self.dispatcher.call(caller, Request(call_id, "custom", "silent", arguments))
-
-    def record(self, call_id: str = "call_1") -> CallRecord:
-        (record,) = [record for record in self.calls.all() if record.call_id == call_id]
-        return record
-
-    def ended(self, call_id: str = "call_1") -> tuple[WhyEnded | None, Happened | None]:
-        record = self.record(call_id)
-        assert record.ended_at is not None
-        return record.why_ended, record.happened
 
 
 @contextlib.contextmanager
@@ -275,22 +215,3 @@ def shared_session(shared_server: Server) -> str:
 def session(server: Server) -> str:
     """A ready session of the scripted agent."""
     return server.start_session()
-
-
-@pytest.fixture
-def tool() -> Silent:
-    return Silent()
-
-
-@pytest.fixture
-def environ() -> dict[str, str]:
-    return {}
-
-
-@pytest.fixture
-async def desk(tool: Silent, environ: dict[str, str], tmp_path: Path) -> AsyncIterator[Desk]:
-    async with anyio.create_task_group() as owner:
-        tools: dict[str, Any] = {tool.name: tool}
-        policy = Policy.resolve(environ)
-        yield Desk(Dispatcher(tools, policy, CallLog(), StateDirectory(tmp_path), owner), tmp_path)
-        owner.cancel_scope.cancel()

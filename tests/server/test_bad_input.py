@@ -98,7 +98,7 @@ def test_a_call_without_a_proper_call_id_is_a_bad_request(server: Server, sessio
 def test_a_call_id_that_was_used_before_is_refused_and_runs_nothing(own_session: str, server: Server) -> None:
     assert server.call(own_session, ECHO)["status"] == 200
     again = server.call(own_session, ECHO)
-    assert (again["status"], again["error"]["kind"]) == (400, "BadArguments")
+    assert (again["status"], again["error"]["kind"]) == (409, "DuplicateCall")
     assert "call_1 was used before" in again["error"]["message"]
     assert len(server.calls(own_session)) == 1
 

@@ -20,7 +20,7 @@ from mcp_agent.server.app import create_app
 from mcp_agent.server.runtime import Runtime
 from mcp_agent.sessions.record import SessionOptions
 from mcp_agent.state import StateDirectory
-from mcp_agent.tools.tool import CallContext, Category, ToolResult
+from mcp_agent.tools.tool import CallContext, Category, ToolResult, Verdict
 from tests.server.conftest import BOUND_SECONDS, eventually, processes_of_call
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ class Hanging:
     long_running: bool = True
     annotations: Mapping[str, object] = field(default_factory=dict)
     input_schema: Mapping[str, object] = field(default_factory=dict)
+    read_only: bool = False
+    idempotent: bool = False
     began: anyio.Event = field(default_factory=anyio.Event)
     cleaned_up: anyio.Event = field(default_factory=anyio.Event)
 
@@ -59,6 +61,9 @@ class Hanging:
                 await anyio.lowlevel.checkpoint()
             self.cleaned_up.set()
         raise AssertionError("it sleeps for ever")
+
+    async def check(self, call_id: str, context: CallContext, arguments: object) -> Verdict:
+        return Verdict("cannot_tell")
 
 
 @dataclass
@@ -125,9 +130,9 @@ async def test_a_closed_request_cancels_its_handler_on_every_route(here: Here, p
         async with await here.post(path):
             await tool.began.wait()
         await tool.cleaned_up.wait()
-        await anyio.to_thread.run_sync(eventually, lambda: here.runtime.calls.all()[0].ended_at)
-    calls = here.runtime.calls.all()
-    assert [(call.tool, call.why_ended, call.happened) for call in calls] == [(name, "cancel", "cancelled")]
+        await anyio.to_thread.run_sync(eventually, lambda: here.runtime.ledger.list()[0].ended_at)
+    calls = here.runtime.ledger.list()
+    assert [(call.tool, call.why, call.happened) for call in calls] == [(name, "cancel", "cancelled")]
 
 
 @pytest.mark.anyio
@@ -139,7 +144,7 @@ async def test_no_handler_starts_before_its_whole_body_came(here: Here, path: st
             pass
         async with await here.post(path):
             await here.tools[name].began.wait()
-    assert len(here.runtime.calls.all()) == 1
+    assert len(here.runtime.ledger.list()) == 1
 
 
 @pytest.mark.anyio

@@ -8,9 +8,11 @@ import anyio
 import pytest
 
 from mcp_agent.adapter import Composer
-from mcp_agent.sessions.input import LONGEST_PROMPT_BYTES, UNCONFIRMED, Sent, send, shows
+from mcp_agent.sessions.composer import shows
+from mcp_agent.sessions.input import LONGEST_PROMPT_BYTES, UNCONFIRMED, Sent, send
 from mcp_agent.sessions.live import LiveSession
-from mcp_agent.tmux.memory import Pasted, Pressed
+from mcp_agent.sessions.words import normal
+from mcp_agent.tmux.memory import Input, Pasted, Pressed
 
 if TYPE_CHECKING:
     from tests.sessions.conftest import Bench
@@ -210,6 +212,9 @@ async def test_the_longest_text_is_taken(bench: Bench) -> None:
         ("w " * 40, "some words before " + "w " * 60, True),
         ("hello you", "hello", False),
         ("hel", "hello", False),
+        ("caf\u00e9", "cafe\u0301", True),
+        ("abc", "\ufeffa\u00adb\u202ec\U000e0041", True),
+        ("caf\u00e9", "cafe", False),
     ],
 )
 def test_a_composer_holds_the_text_or_a_long_end_of_it(draft: str, text: str, holds: bool) -> None:
@@ -225,3 +230,17 @@ async def test_proof_of_the_last_press_is_found_without_its_teller_and_without_a
 
         assert (await send(session, "hello")).outcome == "delivered"
         assert cli.keys() == ["Enter"] * 5
+
+
+@pytest.mark.contract("I2", "I3")
+@pytest.mark.parametrize("text", ["cafe\u0301", "soft\u00adhyphen \u202eand turned\ufeff \U000e0041"])
+async def test_a_cli_that_composes_and_strips_what_nobody_sees_still_proves_the_prompt(bench: Bench, text: str) -> None:
+    async with bench.ready() as (session, cli):
+
+        def write_plainly(received: Input) -> None:
+            cli.take(Pasted(normal(received.text)) if isinstance(received, Pasted) else received)
+
+        cli.pane.on_input = write_plainly
+
+        assert (await send(session, text)).outcome == "delivered"
+        assert cli.submitted == [normal(text)]

@@ -54,7 +54,7 @@ async def test_an_unavailable_terminal_says_so_and_not_that_panes_are_gone() -> 
     terminal = MemoryTerminal()
     pane = await terminal.spawn(name="x", argv=["x"], cwd=Path("/"), environment={}, tags={"session": "s"})
     terminal.available = False
-    for ask in (terminal.panes(), terminal.exit_of(pane), terminal.capture(pane), terminal.paste(pane, "x")):
+    for ask in (terminal.panes(), terminal.exit_of(pane), terminal.capture(pane), terminal.press(pane, "x")):
         with pytest.raises(TmuxUnavailable):
             await ask
     terminal.available = True

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -11,7 +12,7 @@ import pexpect
 import psutil
 import pytest
 
-from mcp_agent.errors import BadWorkingDirectory, PaneDead
+from mcp_agent.errors import BadWorkingDirectory, PaneDead, TmuxCommandFailed
 from mcp_agent.tmux.panes import TmuxTerminal
 from mcp_agent.tmux.terminal import Capture, Died, Lost, PaneRef, Terminal
 
@@ -250,3 +251,17 @@ async def test_a_death_is_told_without_a_pidfd_too(
         async with terminal.watch(pane) as events:
             await actors.say(terminal, pane, "exit 5")
             assert [event async for event in events][-1] == Died(5, None)
+
+
+@pytest.mark.contract("I2")
+async def test_a_text_that_tmux_was_not_handed_was_certainly_not_pasted(
+    recording: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recording.terminal, "_tmux", replace(recording.terminal._tmux, executable="/nonexistent"))
+
+    with pytest.raises(TmuxCommandFailed, match="load-buffer"):
+        await recording.terminal.paste(recording.pane, "lost")
+    monkeypatch.undo()
+    await recording.terminal.paste(recording.pane, "kept")
+
+    assert b"lost" not in await recording.until(len("\x1b[200~kept\x1b[201~"))

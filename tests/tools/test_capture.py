@@ -1,6 +1,11 @@
 """What is kept of a stream, and what is shown of it."""
 
+import errno
 import json
+import os
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -27,6 +32,48 @@ def test_a_capture_holds_head_and_tail_and_counts_the_rest(tmp_path: Path, parts
     head = max_bytes - max_bytes // 2
     assert kept == (stream if len(stream) <= max_bytes else stream[:head] + stream[len(stream) - max_bytes // 2 :])
     assert sorted(tmp_path.iterdir()) == [path]
+
+
+@contextmanager
+def files_of_at_most(size: int) -> Iterator[None]:
+    """A disk that takes no more than that of any file."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@given(
+    parts=st.lists(st.binary(max_size=40), max_size=20), max_bytes=st.integers(2, 100), disk_bytes=st.integers(0, 100)
+)
+@SAME_PATH
+def test_a_disk_that_takes_less_makes_head_and_tail_smaller_and_the_count_stays_exact(
+    tmp_path: Path, parts: list[bytes], max_bytes: int, disk_bytes: int
+) -> None:
+    path, stream = tmp_path / "stdout", b"".join(parts)
+    capture = Capture(path, max_bytes=max_bytes)
+    with files_of_at_most(disk_bytes):
+        for part in parts:
+            capture.write(part)
+        capture.close()
+    kept = path.read_bytes()
+    assert len(kept) == min(len(stream), max_bytes, disk_bytes)
+    assert (capture.total_bytes, capture.omitted_bytes) == (len(stream), len(stream) - len(kept))
+    head = min(max_bytes - max_bytes // 2, len(kept) - len(kept) // 2)
+    if len(kept) > 1:
+        assert kept == (stream if len(kept) == len(stream) else stream[:head] + stream[-(len(kept) - head) :])
+    full = min(len(stream), max_bytes) > disk_bytes
+    assert capture.problem == (os.strerror(errno.EFBIG) if full else None)
+
+
+def test_a_capture_without_a_file_counts_and_says_why(tmp_path: Path) -> None:
+    capture = Capture(tmp_path / "missing" / "stdout", max_bytes=100)
+    capture.write(b"12345")
+    capture.close()
+    assert (capture.total_bytes, capture.omitted_bytes) == (5, 5)
+    assert capture.problem == os.strerror(errno.ENOENT)
 
 
 @given(text=st.text(max_size=3000), budget=st.integers(300, 2000))
@@ -71,3 +118,8 @@ def test_two_long_streams_share_the_budget(tmp_path: Path) -> None:
 
 def test_output_of_a_supervisor_that_died_before_it_was_opened_is_empty(tmp_path: Path) -> None:
     assert clip(tmp_path / "missing", None, budget_bytes=100).text == ""
+
+
+def test_output_whose_file_was_deleted_is_omitted_and_not_empty(tmp_path: Path) -> None:
+    shown = clip(tmp_path / "missing", 7, budget_bytes=100)
+    assert (shown.text, shown.omitted_bytes) == ("\n[... 7 bytes omitted ...]\n", 7)

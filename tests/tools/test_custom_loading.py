@@ -104,6 +104,45 @@ def test_a_name_that_leads_nowhere_is_a_problem(site: Site, value: str, problem:
     assert told.startswith(f"[tools] modules: {value}: {problem}")
 
 
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    """A directory that is not on `sys.path`."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    before = set(sys.modules)
+    yield Site(tmp_path)
+    for name in set(sys.modules) - before:
+        del sys.modules[name]
+
+
+def test_a_module_is_found_in_a_configured_directory(folder: Site) -> None:
+    folder.module("loose", TOOL.format(name="count"))
+
+    loaded = load_custom_tools(["loose"], paths=[folder.path, folder.path])
+
+    assert (list(loaded.tools), loaded.problems) == (["count"], [])
+    assert sys.path.count(str(folder.path)) == 1
+
+
+def test_a_module_in_a_configured_directory_hides_none_that_is_installed(folder: Site) -> None:
+    folder.module("wave", TOOL.format(name="count"))
+
+    (told,) = load_custom_tools(["wave"], paths=[folder.path]).problems
+
+    assert told.startswith("[tools] modules: wave: has no tool")
+
+
+def test_a_configured_directory_that_cannot_be_read_is_a_problem_and_costs_only_itself(folder: Site) -> None:
+    folder.module("loose", TOOL.format(name="count"))
+
+    loaded = load_custom_tools(["loose"], paths=[folder.path / "gone", folder.path / "loose.py", folder.path])
+
+    assert list(loaded.tools) == ["count"]
+    assert loaded.problems == [
+        f"[tools] paths: {folder.path}/gone: No such file or directory",
+        f"[tools] paths: {folder.path}/loose.py: Not a directory",
+    ]
+
+
 def test_of_two_tools_with_one_name_the_first_stays_and_the_other_is_a_problem(site: Site) -> None:
     site.module("first", TOOL.format(name="count"))
     site.module("second", TOOL.format(name="count") + "\n@tool\ndef sort() -> str: return ''\n")

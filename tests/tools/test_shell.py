@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_agent.errors import BadArguments
+from mcp_agent.errors import BadArguments, ToolError
+from mcp_agent.processes import identify
+from mcp_agent.tools import call_files
 from mcp_agent.tools.shell import ExecuteShellCommand, ShellArguments
 from mcp_agent.tools.tool import declared_wait
 
@@ -164,7 +166,44 @@ async def test_a_command_whose_supervisor_was_killed_reads_unknown_and_nothing_i
     answer = await shell.run(command)
     assert (answer["ended"], answer["exit_status"]) == ("unknown", None)
     assert "unknown" in answer["message"]
+    assert "something of it may still run" in answer["message"]
     assert shell.processes() == []
+
+
+async def test_the_end_of_a_command_whose_files_were_deleted_is_known_and_on_record_again(shell: Shell) -> None:
+    context = shell.context()
+    answer = await shell.run(f"echo lost; rm -rf {context.call_directory}; exit 3", context=context)
+    assert (answer["ended"], answer["exit_status"], answer["stdout_omitted_bytes"]) == ("exited", 3, 5)
+    assert answer["capture_error"] == "the file of the output was deleted"
+    record = call_files.read_exit(context.call_directory)
+    assert record is not None
+    assert record.exit_status == 3
+
+
+async def test_what_a_command_left_running_outlives_the_deletion_of_its_files(shell: Shell) -> None:
+    context = shell.context()
+    answer = await shell.run(f"sleep 300 & rm -rf {context.call_directory}", context=context)
+    assert len(answer["survivors"]) == 1
+    assert identify(answer["survivors"][0])
+
+
+async def test_the_environment_of_a_command_is_on_disk_only_until_it_starts(shell: Shell) -> None:
+    context = shell.context(HTTPS_PROXY="http://user:hidden-password@proxy")
+    answer = await shell.run(
+        f"echo ${{HTTPS_PROXY%%:*}}; grep -rl hidden-pass[w]ord {context.call_directory}", context=context
+    )
+    assert (answer["stdout"], answer["exit_status"]) == ("http\n", 1)
+    assert call_files.read_spec(context.call_directory).environment == {}
+
+
+async def test_a_supervisor_that_the_system_refuses_to_start_is_a_call_that_was_not_started(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", os.fspath(shell.root / "missing"))
+    context = shell.context()
+    with pytest.raises(ToolError, match=r"^the call was not started: No such file or directory$"):
+        await shell.run("true", context=context)
+    assert not (context.call_directory / call_files.ENVIRONMENT).exists()
 
 
 async def test_signals_that_are_blocked_for_the_supervisors_start_reach_the_command(shell: Shell) -> None:

@@ -20,11 +20,12 @@ from mcp_agent.scenarios.model.conversation import (
     Text,
     ToolCall,
     ToolOffer,
-    ToolResult,
+    result_of,
 )
 from mcp_agent.scenarios.model.directives import (
     Directive,
     Lines,
+    Publish,
     Recall,
     Remember,
     Repeat,
@@ -32,6 +33,7 @@ from mcp_agent.scenarios.model.directives import (
     directive_of,
     live_additions,
 )
+from mcp_agent.scenarios.model.publishing import publish_once
 
 SIDE_TITLE = "Scripted session"
 """The answer to a side request that asks for a title."""
@@ -65,6 +67,8 @@ def _follow(directive: Directive | None, conversation: Conversation, after: Sequ
             return Text(_latest_note(conversation.items))
         case Run():
             return _run(directive, conversation.tools, after)
+        case Publish():
+            return publish_once(directive, conversation.tools, after)
         case Lines(count, token):
             return Text(prompts.many_lines_answer(count, token))
         case Repeat(text):
@@ -80,7 +84,7 @@ def _run(directive: Run, tools: Sequence[ToolOffer], after: Sequence[Item]) -> R
     if call is None:
         tool = next((tool for tool in tools if _is_shell(tool.name)), None)
         return CallTool(tool, {"command": directive.command}) if tool else Text(prompts.NO_TOOL)
-    result = _result_of(call, after)
+    result = result_of(call, after)
     if result is None:
         return Text(prompts.CANCELLED)
     output = results.output_of(result)
@@ -95,7 +99,7 @@ def _finished_before(items: Sequence[Item]) -> list[str]:
     for place, item in enumerate(items):
         directive = _directive(item)
         call = _call_of_the_shell(items[place:]) if isinstance(directive, Run) else None
-        output = results.output_of(_result_of(call, items) or "") if call else None
+        output = results.output_of(result_of(call, items) or "") if call else None
         if isinstance(directive, Run) and output is not None:
             answers.append(directive.prefix + output)
     return answers
@@ -149,10 +153,6 @@ def _additions(items: Sequence[Item]) -> list[str]:
 def _latest_note(items: Sequence[Item]) -> str:
     notes = [directive.token for item in items if isinstance(directive := _directive(item), Remember)]
     return notes[-1] if notes else prompts.NO_NOTE
-
-
-def _result_of(call: ToolCall, items: Sequence[Item]) -> str | None:
-    return next((item.text for item in items if isinstance(item, ToolResult) and item.call_id == call.call_id), None)
 
 
 def _is_shell(name: str) -> bool:

@@ -1,6 +1,6 @@
 """What a model is sent and what it says, in no API's own shape."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -39,6 +39,11 @@ class ToolResult:
 
 
 Item = Said | ToolCall | ToolResult
+
+
+def result_of(call: ToolCall, items: Sequence[Item]) -> str | None:
+    """What came back from this call, if it is among these."""
+    return next((item.text for item in items if isinstance(item, ToolResult) and item.call_id == call.call_id), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,10 @@ _RUN = re.compile(
     r"Then answer exactly (?P<form>DONE_|OUTPUT)",
     re.DOTALL,
 )
+_PUBLISH = re.compile(
+    rf"\bUse the {_WORD} tool of the api-bridge server to publish exactly this text:\s+`(.+?)`\.\s+If its result",
+    re.DOTALL,
+)
 _LINES = re.compile(rf"\bexactly\s+(\d+)\s+lines\b.*?\bEach line is\s+{_WORD}_\s+followed", re.DOTALL)
 _REPEAT = re.compile(r"^BEGIN TEXT\n(.*)\nEND TEXT\s*$", re.DOTALL | re.MULTILINE)
 _LIVE = re.compile(rf"\badd (?:a space and )?(LIVE_{_WORD}) at the end of your answer\b", re.IGNORECASE)
@@ -37,6 +41,12 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
+class Publish:
+    tool: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Lines:
     count: int
     token: str
@@ -47,7 +57,7 @@ class Repeat:
     text: str
 
 
-Directive = Remember | Recall | Run | Lines | Repeat
+Directive = Remember | Recall | Run | Publish | Lines | Repeat
 
 
 def directive_of(text: str) -> Directive | None:
@@ -56,6 +66,8 @@ def directive_of(text: str) -> Directive | None:
         return Repeat(found[1])
     if found := _RUN.search(text):
         return Run(found["command"], "DONE_" if found["form"] == "DONE_" else "OUTPUT ")
+    if found := _PUBLISH.search(text):
+        return Publish(found[1], found[2])
     if found := _LINES.search(text):
         return Lines(min(int(found[1]), _MOST_LINES), found[2])
     if _RECALL.search(text):

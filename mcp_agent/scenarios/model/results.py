@@ -8,6 +8,7 @@ from mcp_agent.scenarios import prompts
 _CALL_ID = re.compile(r"\bcall_id[\"']?\s*[=:]\s*[\"']?([\w-]+)")
 _CANCELLED = re.compile(r"^\s*CANCELL?ED\b", re.IGNORECASE)
 _UNKNOWN = re.compile(r"^\s*TIMEOUT:|\boutcome\s*=\s*unknown\b", re.IGNORECASE)
+_NOT_RUN = re.compile(r"^\s*This call was NOT run\.")
 _SLEPT = re.compile(r"\bSLEPT_[\w-]+")
 
 
@@ -31,6 +32,23 @@ def unresolved(text: str) -> str | None:
     if record.get("ended") == "cancelled" or record.get("outcome") == "cancelled" or _CANCELLED.search(text):
         return prompts.CANCELLED
     return None
+
+
+def is_unknown(text: str) -> bool:
+    """Whether the result says that nobody knows what happened."""
+    return (unresolved(text) or "").startswith(prompts.UNKNOWN)
+
+
+def stands_in_the_way(text: str) -> str | None:
+    """The id of the earlier call whose record came instead of a run; None when the call was run."""
+    record = _object_in(text) or {}
+    found = _CALL_ID.search(text)
+    return found[1] if found and (record.get("gated") is True or _NOT_RUN.search(text)) else None
+
+
+def happened(text: str) -> str:
+    """What the record of a call says happened."""
+    return str((_object_in(text) or {}).get("happened") or "unknown")
 
 
 def _report(text: str) -> dict[str, object] | None:

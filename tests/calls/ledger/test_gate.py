@@ -15,6 +15,7 @@ from mcp_agent.calls.ledger_events import (
     Evidence,
     Gated,
     Happened,
+    Offered,
     Outcome,
     Resolved,
     Verdict,
@@ -65,8 +66,10 @@ def test_a_call_of_unknown_outcome_stands_in_the_way(place: Place, events: list[
         [Dispatched()],
         [Dispatched(), Outcome(Happened.UNKNOWN)],
         *([ANSWERED, Outcome(happened)] for happened in Happened if happened is not Happened.UNKNOWN),
-        [STOPPED_WAITING, Outcome(Happened.SUCCEEDED, late=True)],
-        [STOPPED_WAITING, Outcome(Happened.FAILED, late=True)],
+        [STOPPED_WAITING, Outcome(Happened.SUCCEEDED, late=True), Offered(asked=True)],
+        [STOPPED_WAITING, Outcome(Happened.FAILED, late=True), Offered(), Offered(asked=True)],
+        [STOPPED_WAITING, Outcome(Happened.SUCCEEDED, late=True), Resolved(True, "", Decider.OWNER)],
+        [STOPPED_WAITING, Outcome(Happened.NOT_STARTED, late=True)],
         [STOPPED_WAITING, Evidence(Verdict.DID_NOT_HAPPEN)],
         [STOPPED_WAITING, Resolved(False, "", Decider.OWNER)],
         [STOPPED_WAITING, Resolved(True, "", Decider.AGENT)],
@@ -75,6 +78,33 @@ def test_a_call_of_unknown_outcome_stands_in_the_way(place: Place, events: list[
 )
 def test_a_call_that_is_waited_for_or_known_stands_in_nobodys_way(place: Place, events: list[Event]) -> None:
     assert decide(PLAIN, [place.state(*events)]) == Run(Because.NOTHING_IN_THE_WAY)
+
+
+@pytest.mark.parametrize("told", [[], [Offered()]])
+@pytest.mark.parametrize(
+    ("happened", "said"), [("succeeded", "it succeeded,"), ("failed", "it failed,"), ("cancelled", "it was cancelled,")]
+)
+def test_an_end_that_came_late_stands_in_the_way_until_its_caller_asks(
+    place: Place, happened: str, said: str, told: list[Event]
+) -> None:
+    late = Outcome(Happened(happened), late=True)
+    earlier = place.state(STOPPED_WAITING, late, Evidence(Verdict.DID_NOT_HAPPEN), *told)
+
+    decision = decide(PLAIN, [earlier], check=never)
+
+    assert decision == AnswerWith(earlier)
+    assert said in decision.text(NOW)
+    assert "get_tool_call(call_id='call_1')" in decision.text(NOW)
+    assert decision.structured(NOW)["outcome"] == happened
+
+
+def test_an_end_that_came_late_names_the_others_in_the_way(place: Place) -> None:
+    ended = place.state(STOPPED_WAITING, Outcome(Happened.SUCCEEDED, late=True), call_id="call_2")
+
+    decision = decide(PLAIN, [ended, place.state(STOPPED_WAITING)])
+
+    assert isinstance(decision, AnswerWith)
+    assert "Look up call_1 too." in decision.text(NOW)
 
 
 def test_a_first_call_runs() -> None:

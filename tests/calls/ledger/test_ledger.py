@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_agent.calls.ledger import Ledger
-from mcp_agent.errors import DuplicateCall, UnknownCall
 from mcp_agent.calls.ledger_events import (
     Decider,
     Dispatched,
@@ -24,6 +23,7 @@ from mcp_agent.calls.ledger_events import (
     WaitEnded,
     WhyEnded,
 )
+from mcp_agent.errors import DuplicateCall, UnknownCall
 from mcp_agent.processes import ProcessIdentity, identify, is_alive
 
 if TYPE_CHECKING:
@@ -178,19 +178,21 @@ def test_looking_up_changes_nothing(ledger: Ledger, place: Place) -> None:
 
 
 @pytest.mark.contract("W8")
-def test_similar_calls_are_those_of_the_same_session_tool_and_arguments_without_a_known_outcome(
+def test_similar_calls_are_those_of_the_same_session_tool_and_arguments_whose_caller_knows_no_outcome(
     ledger: Ledger, place: Place
 ) -> None:
     others = {"call_session": {"session_id": "s-2"}, "call_tool": {"tool": "x"}, "call_arguments": {"digest": "x"}}
     for call_id, changes in others.items():
         ledger.intent(call_id, place.intent(**changes))
-    for call_id in ("call_1", "call_2", "call_3", "call_4"):
+    for call_id in ("call_1", "call_2", "call_3", "call_4", "call_5", "call_6"):
         ledger.intent(call_id, place.intent())
     ledger.append("call_1", STOPPED_WAITING)
     ledger.append("call_2", *ANSWERED)
     ledger.append("call_3", WaitEnded(WhyEnded.RESULT, 1.0), Outcome(Happened.UNKNOWN))
+    ledger.append("call_5", STOPPED_WAITING, Outcome(Happened.SUCCEEDED, late=True), Offered())
+    ledger.append("call_6", STOPPED_WAITING, Outcome(Happened.SUCCEEDED, late=True), Offered(asked=True))
 
-    assert ids(ledger.similar("s-1", "publish", digest="d-1")) == ["call_4", "call_3", "call_1"]
+    assert ids(ledger.similar("s-1", "publish", digest="d-1")) == ["call_5", "call_4", "call_3", "call_1"]
 
 
 @pytest.mark.contract("W8")

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_agent.calls import ledger as ledger_module
-from mcp_agent.errors import UnknownCall
 from mcp_agent.calls.ledger_events import (
     Decider,
     Event,
@@ -19,6 +18,7 @@ from mcp_agent.calls.ledger_events import (
     WaitEnded,
     WhyEnded,
 )
+from mcp_agent.errors import UnknownCall
 
 if TYPE_CHECKING:
     from mcp_agent.calls.ledger import Ledger

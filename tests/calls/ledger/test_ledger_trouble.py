@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_agent.calls.ledger import Ledger
-from mcp_agent.errors import LedgerUnusable
 from mcp_agent.calls.ledger_events import Dispatched, Happened, Outcome, WaitEnded, WhyEnded
 from mcp_agent.calls.ledger_file import SCHEMA_VERSION
+from mcp_agent.errors import LedgerUnusable
 
 if TYPE_CHECKING:
     from pathlib import Path

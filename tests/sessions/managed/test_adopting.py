@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from mcp_agent.errors import SessionEnded, UnknownAdapter
+from mcp_agent.errors import SessionEnded, TmuxUnavailable, UnknownAdapter, UnknownSession
 from mcp_agent.processes import identify
 from mcp_agent.sessions.adopting import tmux_may_live
 from mcp_agent.sessions.live import LiveSession
@@ -181,12 +181,18 @@ async def test_a_tmux_that_does_not_answer_loses_no_session_and_is_asked_again(
 
     async with house.server() as manager:
         assert manager.all() == []
+        assert [record.id for record in manager.unadopted] == [earlier.id]
+        with pytest.raises(TmuxUnavailable, match="is on record; tmux does not answer yet"):
+            manager.get(earlier.id)
+        with pytest.raises(UnknownSession):
+            manager.get("s-none")
         house.terminal.available = True
         observed = anyio.Event()
         house.terminal.on_watch = lambda _: observed.set()
         with anyio.fail_after(20):
             await observed.wait()
         assert [session.id for session in manager.all()] == [earlier.id]
+        assert manager.get(earlier.id).pane == earlier.pane
         assert house.terminal.shut_down == 0
 
 
