@@ -25,6 +25,7 @@
     │   ├── ServerStartFailed
     │   ├── ServerAlreadyRunning
     │   ├── CallNotTaken           the server stops: the call was not started
+    │   ├── ServerStopped          a wait ended with the server; what it waited for goes on
     │   └── ServerStopping         the work of a call goes on without its server
     ├── SessionError
     │   ├── UnknownSession
@@ -193,6 +194,11 @@ class CallNotTaken(ServerError):
             f"outcome=not_started: the server is stopping and did not start {tool}; the next one takes calls in a"
             " moment, and it is safe to call again then"
         )
+
+
+class ServerStopped(ServerError):
+    def __init__(self) -> None:
+        super().__init__("the server was stopped; its sessions live on, and the next command finds them again")
 
 
 class ServerStopping(ServerError):

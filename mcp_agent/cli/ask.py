@@ -37,9 +37,13 @@ from mcp_agent.errors import (
 )
 from mcp_agent.processes import identify
 from mcp_agent.server.client import Client, Json
-from mcp_agent.sessions.signals import ENDED
+from mcp_agent.sessions.signals import ENDED, SessionState
 
 LONGEST_TURN = timedelta(days=365)
+WAITS = (
+    "the CLI waits for an answer ({what}) and nobody is there to give one; name the tool with --allow-tool, or use"
+    " `mcp-agent session start` and attach to it"
+)
 
 
 def ask(
@@ -109,9 +113,11 @@ def _one_turn(server: Client, session: Json, *, text: str, limit: timedelta | No
     if sent["turn_id"] is None:
         raise Unconfirmed(session_id)
     left = max(0.0, (limit or LONGEST_TURN).total_seconds() - (time.monotonic() - began))
-    turn = server.wait(f"/sessions/{session_id}/turns/{sent['turn_id']}?wait_seconds={left}")
+    turn = server.wait(f"/sessions/{session_id}/turns/{sent['turn_id']}?wait_seconds={left}&until_waiting=true")
     if turn["outcome"] == "completed":
         return turn
+    if turn["session_state"] == SessionState.WAITING:
+        raise TurnFailed(session_id, WAITS.format(what=turn["session_detail"]))
     if limit is not None and turn["outcome"] is None and turn["session_state"] not in ENDED:
         with suppress(RemoteError):
             server.post(f"/sessions/{session_id}/interrupt", waits=True)

@@ -5,15 +5,18 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import typer
 
 from mcp_agent import registry
-from mcp_agent.errors import UsageError
+from mcp_agent.config import load_config
+from mcp_agent.errors import BadWorkingDirectory, McpAgentError, UsageError
 from mcp_agent.server.client import Client, limit_warnings
 from mcp_agent.sessions.environment import named_by_adapter, shared
 from mcp_agent.sessions.launching import find_executable
 from mcp_agent.sessions.manager import check_working_directory
+from mcp_agent.sessions.record import load_records
 from mcp_agent.state import StateDirectory
 from mcp_agent.timeouts import SETTING_VARIABLES
 from mcp_agent.tmux.version import check_tmux
@@ -25,6 +28,7 @@ def state_directory() -> StateDirectory:
 
 def client(*, start: bool = True) -> Client:
     """A client of this user's server, started when none answers and `start` is set."""
+    load_config()  # what is wrong with it is told here, and not by a server that does not start
     connected = Client.connect(state_directory(), start=start)
     if connected.started:
         _warn(connected)
@@ -33,6 +37,7 @@ def client(*, start: bool = True) -> Client:
 
 def client_for_session() -> Client:
     """A client that is about to start a session: what is wrong with the limits is told, whoever started the server."""
+    load_config()
     connected = Client.connect(state_directory())
     _warn(connected)
     return connected
@@ -53,6 +58,14 @@ def _not_in_force(server: Mapping[str, object]) -> list[str]:
         for name in SETTING_VARIABLES
         if name in os.environ and os.environ[name] != known.get(name)
     ]
+
+
+def sessions_may_live(state: StateDirectory) -> bool:
+    """Whether there are sessions that a server would find again."""
+    try:
+        return any(not record.stopped for record in load_records(state))
+    except OSError:
+        return False
 
 
 def prompt_text(argument: str) -> str:
@@ -81,7 +94,7 @@ def start_body(
 ) -> dict[str, object]:
     """The body of `POST /sessions` for these options, checked as far as this side can. Raises on bad input."""
     adapter = registry.load(provider)
-    working_directory = directory.expanduser().absolute()
+    working_directory = absolute(directory)
     check_working_directory(working_directory)
     common = shared(os.environ, home=None)
     find_executable(adapter, common)
@@ -102,11 +115,27 @@ def start_body(
     return body
 
 
+def absolute(directory: Path) -> Path:
+    """The directory as a person means it. Raises `BadWorkingDirectory` when the current one is gone."""
+    try:
+        return directory.expanduser().absolute()
+    except FileNotFoundError as error:
+        raise BadWorkingDirectory(directory, "the current directory does not exist any more") from error
+
+
 def _key(variable: str | None) -> str:
-    if variable is None or not os.environ.get(variable):
+    if variable is None:
         raise UsageError("--model-endpoint needs --model-key-variable, the name of a variable that holds its key")
+    if not os.environ.get(variable):
+        raise UsageError(f"--model-key-variable: the variable {variable} is not set")
     return os.environ[variable]
 
 
 def print_json(value: Mapping[str, object]) -> None:
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def told_as_well(error: McpAgentError) -> NoReturn:
+    """Leave with this error after an answer that programs have read already: only people are told."""
+    typer.echo(f"mcp-agent: {error}", err=True)
+    raise typer.Exit(error.exit_code)

@@ -1,6 +1,7 @@
 """`mcp-agent`: the commands, and how every error reaches a person: one line and an exit code."""
 
 import io
+import json
 import os
 import signal
 import sys
@@ -73,6 +74,7 @@ def _exit_code() -> int | str | None:
         return done.code
     except McpAgentError as error:
         _tell(str(error))
+        _tell_programs(error)
         return exit_code_of(error)
     except Exception:  # noqa: BLE001 - the last line of defence: what nobody foresaw is written down and told
         _tell(_write_down(os.environ))
@@ -84,6 +86,14 @@ def _tell(sentence: str) -> None:
     """One line, whatever stands in the sentence. A terminal that is gone is no trouble."""
     with suppress(OSError, ValueError):
         typer.echo(f"mcp-agent: {' '.join(sentence.split())}", err=True)
+
+
+def _tell_programs(error: McpAgentError) -> None:
+    """Whoever asked for JSON reads the error there too."""
+    if "--json" in sys.argv[1:]:
+        facts = {"kind": error.kind, "message": str(error), "exit_code": exit_code_of(error)}
+        with suppress(OSError):
+            typer.echo(json.dumps({"error": facts}, ensure_ascii=False))
 
 
 def _write_down(environ: Mapping[str, str]) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mcp_agent.cli.context import client, print_json, state_directory
+from mcp_agent.cli.context import client, print_json, sessions_may_live, state_directory
 from mcp_agent.cli.options import AsJson
 from mcp_agent.errors import ServerUnreachable
 from mcp_agent.server.starting import holds_lock
@@ -53,7 +53,7 @@ def stop(
 ) -> None:
     """Stop the server. Sessions live on in tmux and are found again, unless --now ends them."""
     try:
-        with client(start=False) as server:
+        with client(start=now and sessions_may_live(state_directory())) as server:
             done = server.post(f"/server/stop?now={'true' if now else 'false'}", waits=True)
             server.wait_until_gone()
         done["was_running"] = True

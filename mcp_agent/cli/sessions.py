@@ -1,7 +1,9 @@
 """`mcp-agent session`: start, list, show, send, interrupt, stop."""
 
+import re
 import sys
 import time
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, cast
@@ -9,9 +11,18 @@ from typing import Annotated, cast
 import typer
 from rich import box
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
-from mcp_agent.cli.context import client, client_for_session, print_json, prompt_text, start_body, state_directory
+from mcp_agent.cli.context import (
+    client,
+    client_for_session,
+    print_json,
+    prompt_text,
+    sessions_may_live,
+    start_body,
+    state_directory,
+    told_as_well,
+)
 from mcp_agent.cli.options import (
     AllowTool,
     AsJson,
@@ -24,18 +35,26 @@ from mcp_agent.cli.options import (
     Provider,
     Trust,
 )
-from mcp_agent.errors import ServerUnreachable, SessionBlocked, Unconfirmed
+from mcp_agent.errors import ServerUnreachable, SessionBlocked, Unconfirmed, UnknownSession
 from mcp_agent.server.client import Json
 from mcp_agent.server.starting import holds_lock
-from mcp_agent.sessions.record import load_records
-from mcp_agent.state import StateDirectory
 
 session_app = typer.Typer(help="Provider CLIs in persistent tmux panes.", no_args_is_help=True)
 
 _PIPED_WIDTH = 500
 """No cell of a table that a program reads is cut or folded."""
 
-SessionId = Annotated[str, typer.Argument(metavar="SESSION")]
+_SESSION_ID = re.compile(r"s-[0-9a-f]{1,40}")
+
+
+def _session_id(text: str) -> str:
+    """An id stands in a path of the server's, so nothing else may pass for one."""
+    if not _SESSION_ID.fullmatch(text):
+        raise UnknownSession(text[:60])
+    return text
+
+
+SessionId = Annotated[str, typer.Argument(metavar="SESSION", callback=_session_id)]
 
 
 @session_app.command()
@@ -68,10 +87,10 @@ def start(
         session = server.post("/sessions", body, waits=True)
     if as_json:
         print_json(session)
-    elif session["state"] != "blocked":
+    else:
         typer.echo(session["id"])
     if session["state"] == "blocked":
-        raise SessionBlocked(str(session["id"]), str(session["detail"]), str(session["advice"]), "")
+        told_as_well(SessionBlocked(str(session["id"]), str(session["detail"]), str(session["advice"]), ""))
 
 
 @session_app.command("list")
@@ -79,7 +98,7 @@ def list_sessions(*, as_json: AsJson = False) -> None:
     """List the sessions. A server that was lost while they live is started again for it."""
     state = state_directory()
     try:
-        with client(start=_sessions_may_live(state)) as server:
+        with client(start=sessions_may_live(state)) as server:
             answer = server.get("/sessions")
     except ServerUnreachable:
         if holds_lock(state):
@@ -88,7 +107,8 @@ def list_sessions(*, as_json: AsJson = False) -> None:
     if as_json:
         print_json(answer)
         return
-    table = Table("session", "provider", "state", "age", "directory", box=box.SIMPLE_HEAD)
+    whole = Column("session", no_wrap=True)
+    table = Table(whole, "provider", "state", "age", "directory", box=box.SIMPLE_HEAD)
     for session in cast("list[Json]", answer["sessions"]):
         age = str(timedelta(seconds=int(time.time() - cast("float", session["created_at"]))))
         table.add_row(
@@ -109,8 +129,9 @@ def show(session: SessionId, *, as_json: AsJson = False) -> None:
     typer.echo(f"directory: {found['working_directory']}")
     if found["advice"]:
         typer.echo(f"advice:    {found['advice']}")
-    typer.echo(f"attach:    {found['attach']}")
-    for line in cast("list[str]", found["screen"]):
+    if found["attach"]:
+        typer.echo(f"attach:    {found['attach']}")
+    for line in _squeezed(cast("list[str]", found["screen"])):
         typer.echo(f"  {line}".rstrip())
 
 
@@ -119,18 +140,21 @@ def send(
     session: SessionId,
     prompt: Annotated[str, typer.Argument(help="The prompt; - reads it from standard input.")],
     *,
+    clear_draft: Annotated[
+        bool, typer.Option("--clear-draft", help="Discard what somebody left in the composer first.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Send a prompt, and say what became of it."""
     text = prompt_text(prompt)
     with client() as server:
-        sent = server.post(f"/sessions/{session}/send", {"text": text}, waits=True)
+        sent = server.post(f"/sessions/{session}/send", {"text": text, "clear_draft": clear_draft}, waits=True)
     if as_json:
         print_json(sent)
     else:
         typer.echo(f"{sent['outcome']} {sent['turn_id'] or ''}".rstrip())
     if sent["turn_id"] is None:
-        raise Unconfirmed(session)
+        told_as_well(Unconfirmed(session))
 
 
 @session_app.command()
@@ -155,12 +179,14 @@ def stop(session: SessionId, *, as_json: AsJson = False) -> None:
         typer.echo(f"stopped; {stopped['cancelled_calls']} tool calls were cancelled")
 
 
-def _sessions_may_live(state: StateDirectory) -> bool:
-    """Whether there are sessions that a server would find again."""
-    try:
-        return any(not record.stopped for record in load_records(state))
-    except OSError:
-        return False
+def _squeezed(lines: Sequence[str]) -> Iterator[str]:
+    """The lines without the empty ones that only fill the screen."""
+    blank = False
+    for line in lines:
+        if line.strip():
+            yield from ([""] if blank else [])
+            yield line
+        blank = not line.strip()
 
 
 def _state(session: Json) -> str:

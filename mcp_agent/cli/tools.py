@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import typer
 
-from mcp_agent.cli.context import client, print_json
+from mcp_agent.cli.context import absolute, client, print_json
 from mcp_agent.cli.options import AsJson
 from mcp_agent.errors import UnknownTool, UsageError
 from mcp_agent.server.client import Json
@@ -45,7 +45,7 @@ def call(
         found = next((one for one in known if one["name"] == tool), None)
         if found is None:
             raise UnknownTool(tool, sorted(str(one["name"]) for one in known))
-        where = quote(str(directory.expanduser().absolute()), safe="")
+        where = quote(str(absolute(directory)), safe="")
         path = f"/tools/{found['category']}/{quote(tool, safe='')}?working_directory={where}"
         answer = server.call_tool(path, given, call_id=f"call_{secrets.token_hex(10)}")
     if as_json:

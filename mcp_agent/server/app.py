@@ -18,6 +18,7 @@ from mcp_agent.errors import (
     Internal,
     LedgerUnusable,
     McpAgentError,
+    ServerStopped,
     ServerStopping,
     UnknownCall,
     UnknownSession,
@@ -121,7 +122,7 @@ def _status(error: McpAgentError) -> int:
             return 404
         case UsageError() | BadArguments():
             return 400
-        case LedgerUnusable() | ServerStopping() | CallNotTaken():
+        case LedgerUnusable() | ServerStopped() | ServerStopping() | CallNotTaken():
             return 503
         case _:
             return 409

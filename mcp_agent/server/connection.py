@@ -10,7 +10,7 @@ import anyio
 from anyio.abc import TaskGroup
 from starlette.requests import ClientDisconnect, Request
 
-from mcp_agent.errors import BadRequest
+from mcp_agent.errors import BadRequest, ServerStopped
 
 ResultT = TypeVar("ResultT")
 
@@ -39,13 +39,27 @@ async def read_body(request: Request) -> bytes:
     return bytes(body)
 
 
-async def while_connected(request: Request, work: Callable[[], Awaitable[ResultT]]) -> ResultT:
-    """The work's result; `ClientGone` when the client left first. The request's body must have been read."""
+async def while_connected(
+    request: Request, work: Callable[[], Awaitable[ResultT]], *, stop: anyio.Event | None = None
+) -> ResultT:
+    """The work's result; `ClientGone` when the client left first. The request's body must have been read.
+
+    With `stop`, work that only waits ends with the server too, which is `ServerStopped`.
+    """
     owner: TaskGroup = request.app.state.runtime.dispatcher.owner
     with anyio.CancelScope() as scope:
         owner.start_soon(_cancel_when_gone, request, scope, name="connection")
+        if stop is not None:
+            owner.start_soon(_cancel_at_stop, stop, scope, name="stop")
         return await work()
+    if stop is not None and stop.is_set():
+        raise ServerStopped
     raise ClientGone
+
+
+async def _cancel_at_stop(stop: anyio.Event, scope: anyio.CancelScope) -> None:
+    await stop.wait()
+    scope.cancel()
 
 
 async def _cancel_when_gone(request: Request, scope: anyio.CancelScope) -> None:

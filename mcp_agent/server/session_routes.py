@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
 import anyio
 from fastapi import APIRouter, Depends, Request
@@ -17,9 +18,10 @@ from mcp_agent.server.auth import RuntimeOf, owner
 from mcp_agent.server.call_routes import calls_of
 from mcp_agent.server.connection import while_connected
 from mcp_agent.server.runtime import Runtime
-from mcp_agent.server.views import session_view, turn_view
+from mcp_agent.server.views import session_view, turn_view, unadopted_view
 from mcp_agent.sessions.live import LiveSession
 from mcp_agent.sessions.record import SessionOptions
+from mcp_agent.sessions.signals import SessionState
 
 router = APIRouter(dependencies=[Depends(owner)])
 
@@ -55,19 +57,23 @@ class StartSession(_Body):
 
 class SendPrompt(_Body):
     text: str
+    clear_draft: bool = False
+    """Discard what stands in the composer first."""
 
 
 @router.post("/sessions")
 async def start_session(request: Request, body: StartSession, runtime: RuntimeOf) -> Json:
     """Answers when the session shows its prompt, or is blocked. Closing the connection takes the start back."""
     options = _options(body, runtime)
-    session = await while_connected(request, lambda: runtime.sessions.start(options))
+    session = await while_connected(request, lambda: runtime.sessions.start(options), stop=runtime.stop_requested)
     return session_view(session)
 
 
 @router.get("/sessions")
 async def list_sessions(runtime: RuntimeOf) -> Json:
-    return {"sessions": [session_view(session) for session in runtime.sessions.all()]}
+    """All sessions; those that tmux has not told about yet after a restart are `unknown`."""
+    known = [session_view(session) for session in runtime.sessions.all()]
+    return {"sessions": known + [unadopted_view(record) for record in runtime.sessions.unadopted]}
 
 
 @router.get("/sessions/{session_id}")
@@ -86,20 +92,33 @@ async def show_session(session_id: str, runtime: RuntimeOf) -> Json:
 async def send_prompt(session_id: str, body: SendPrompt, runtime: RuntimeOf) -> Json:
     """A transaction: it goes on when the client leaves, so that no half-placed prompt stays behind."""
     with anyio.CancelScope(shield=True):
-        sent = await runtime.sessions.send(session_id, body.text)
+        sent = await runtime.sessions.send(session_id, body.text, clear_draft=body.clear_draft)
     return {"outcome": sent.outcome, "turn_id": sent.turn_id}
 
 
 @router.get("/sessions/{session_id}/turns/{turn_id}")
 async def wait_for_turn(
-    request: Request, session_id: str, turn_id: str, runtime: RuntimeOf, wait_seconds: WaitSeconds = 0
+    request: Request,
+    session_id: str,
+    turn_id: str,
+    runtime: RuntimeOf,
+    wait_seconds: WaitSeconds = 0,
+    *,
+    until_waiting: bool = False,
 ) -> Json:
-    """The turn as it is now, or once it is over, or once the session is: whichever comes first within the wait."""
+    """The turn as it is now, or once it is over, or once the session is: whichever comes first within the wait.
+
+    `until_waiting` also ends the wait when the CLI asks its user something.
+    """
     session = runtime.sessions.get(session_id)
     if session.turns.get(turn_id) is None:
         raise UsageError(f"session {session_id} has no turn {turn_id}")
     limit = timedelta(seconds=wait_seconds)
-    await while_connected(request, lambda: session.wait_until(lambda: _is_over(session, turn_id), limit=limit))
+
+    def holds() -> bool:
+        return _is_over(session, turn_id) or (until_waiting and session.state is SessionState.WAITING)
+
+    await while_connected(request, lambda: session.wait_until(holds, limit=limit), stop=runtime.stop_requested)
     turn = session.turns.get(turn_id)
     assert turn is not None
     return {**turn_view(turn), "session_state": session.state, "session_detail": session.status.detail}
@@ -130,7 +149,7 @@ def _is_over(session: LiveSession, turn_id: str) -> bool:
 
 
 def _options(body: StartSession, runtime: Runtime) -> SessionOptions:
-    if unknown := sorted((body.tools or frozenset()) - runtime.dispatcher.tools.keys()):
+    if unknown := sorted((body.allow_tools | (body.tools or frozenset())) - runtime.dispatcher.tools.keys()):
         known = ", ".join(sorted(runtime.dispatcher.tools)) or "none"
         raise UsageError(f"no tool {', '.join(unknown)}; this server has: {known}")
     configured = runtime.config.sessions
@@ -159,7 +178,12 @@ def _harmless(runtime: Runtime) -> frozenset[str]:
 
 
 def _endpoint(endpoint: Endpoint | None) -> ModelEndpoint | None:
-    return ModelEndpoint(endpoint.base_url, endpoint.api_key.get_secret_value()) if endpoint else None
+    if endpoint is None:
+        return None
+    parts = urlsplit(endpoint.base_url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path.strip("/") or parts.query:
+        raise UsageError(f"model endpoint {endpoint.base_url!r}: must be scheme://host:port, without a path")
+    return ModelEndpoint(endpoint.base_url.rstrip("/"), endpoint.api_key.get_secret_value())
 
 
 def _identity(record: Mapping[str, object] | None) -> ProcessIdentity | None:

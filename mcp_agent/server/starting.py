@@ -1,8 +1,10 @@
 """Starting the server when none answers, under a lock, so that any number of callers get one server."""
 
 import fcntl
+import json
 import os
 import select
+import signal
 import socket
 import subprocess
 import sys
@@ -11,12 +13,15 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 
-from mcp_agent.errors import BadConfiguration, ServerStartFailed
+from mcp_agent.errors import BadConfiguration, ServerStartFailed, SignalRefused
+from mcp_agent.processes import ProcessIdentity, send_signal
 from mcp_agent.sessions.environment import COMMON
 from mcp_agent.state import HOME_VARIABLE, StateDirectory
 from mcp_agent.timeouts import SETTING_VARIABLES
 
 STARTS_WITHIN = timedelta(seconds=20)
+UNREACHABLE_AFTER = timedelta(seconds=5)
+"""A server that holds the lock and has said that it listens, and does not, has lost its socket."""
 LOOK_AGAIN_AFTER = timedelta(milliseconds=50)
 READY_FD_VARIABLE = "MCP_AGENT_READY_FD"
 """The descriptor that a starting server writes one byte to once it listens."""
@@ -40,13 +45,22 @@ def start_server(state: StateDirectory, environ: Mapping[str, str]) -> bool:
     state.create()
     deadline = time.monotonic() + STARTS_WITHIN.total_seconds()
     with _start_lock(state):
+        unreachable_after = time.monotonic() + UNREACHABLE_AFTER.total_seconds()
         while not is_listening(state):
             if _run_server(state, environ):
                 return True
+            if time.monotonic() > unreachable_after:
+                _end_unreachable(state)
             if time.monotonic() > deadline:
                 raise ServerStartFailed("another one holds its lock, and does not listen", state.log)
             time.sleep(LOOK_AGAIN_AFTER.total_seconds())
     return False
+
+
+def _end_unreachable(state: StateDirectory) -> None:
+    """Ask the server of this directory to end: its socket was removed, and nobody can reach it any more."""
+    with suppress(OSError, ValueError, SignalRefused):
+        send_signal(ProcessIdentity.from_json(json.loads(state.server_record.read_bytes())), signal.SIGTERM)
 
 
 def is_listening(state: StateDirectory) -> bool:

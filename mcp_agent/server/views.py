@@ -3,6 +3,7 @@
 from dataclasses import asdict
 
 from mcp_agent.sessions.live import LiveSession
+from mcp_agent.sessions.record import SessionRecord
 from mcp_agent.sessions.turns import Turn
 
 Json = dict[str, object]
@@ -41,4 +42,21 @@ def turn_view(turn: Turn) -> Json:
         "error": ended.error if ended else None,
         "cause": ended.cause if ended and ended.error is not None else None,
         "source": ended.source if ended else None,
+    }
+
+
+def unadopted_view(record: SessionRecord) -> Json:
+    """A session on record, of which tmux has not told yet whether it lives."""
+    return {
+        "id": record.id,
+        "provider": record.provider,
+        "provider_version": record.provider_version,
+        "state": "unknown",
+        "detail": "tmux does not answer yet",
+        "advice": None,
+        "working_directory": str(record.working_directory),
+        "native_session_id": record.native_session_id,
+        "created_at": record.created_at,
+        "current_turn": None,
+        "pane": None,
     }

@@ -4,7 +4,7 @@ import re
 import shutil
 import subprocess
 
-from mcp_agent.errors import TmuxMissing, TmuxTooOld, TmuxUnavailable
+from mcp_agent.errors import CannotRunHere, TmuxMissing, TmuxTooOld
 
 OLDEST = (3, 2)
 """`new-session -e`, `-N` and control-mode subscriptions came with 3.2."""
@@ -27,9 +27,11 @@ def check_tmux() -> str:
     if executable is None:
         raise TmuxMissing
     try:
-        ran = subprocess.run([executable, "-V"], capture_output=True, text=True, timeout=5, check=False)
+        ran = subprocess.run(
+            [executable, "-V"], capture_output=True, text=True, errors="replace", timeout=5, check=False
+        )
     except (OSError, subprocess.TimeoutExpired) as problem:
-        raise TmuxUnavailable(f"{executable} -V: {problem}") from problem
+        raise CannotRunHere(f"`{executable} -V` gave no answer; is that tmux?") from problem
     if ran.returncode == 127:
         raise TmuxMissing
     name, numbers = parse_version(ran.stdout)

@@ -212,7 +212,7 @@ def test_a_configuration_that_cannot_be_used_is_told_with_its_line(person: Perso
     config.parent.mkdir(parents=True)
     config.write_text("[timeouts]\nmcp_tool = 90\n")
     done = person.run(*START)
-    assert_one_line(done, 1, "the server did not start", "config.toml", "line 2")
+    assert_one_line(done, 2, "config.toml", "line 2")
 
 
 def test_a_home_that_names_nobody_is_refused(person: Person) -> None:
@@ -246,3 +246,33 @@ def test_the_command_line_waits_for_no_server_side_library(person: Person) -> No
     python = COMMAND.replace("/mcp-agent", "/python")
     done = subprocess.run([python, "-c", program], env=person.environment, capture_output=True, text=True, check=True)
     assert {"fastapi", "uvicorn", "starlette", "libtmux", "mcp", "trio"}.isdisjoint(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize("session", ["nope", "s-1/stop?", "a?b", "s-" + "a" * 100_000])
+def test_what_is_no_session_id_is_refused_before_anything_is_asked(person: Person, session: str) -> None:
+    for command in ("show", "stop", "interrupt"):
+        assert_one_line(person.run("session", command, session), 2, "no session")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--allow-tool", "nosuch_tool"), ("nosuch_tool", "execute_shell_command")),
+        (("--model-endpoint", "http://127.0.0.1:9/v1", "--model-key-variable", "HOME"), ("scheme://host:port",)),
+        (("--model-endpoint", "ftp://x y", "--model-key-variable", "HOME"), ("scheme://host:port",)),
+        (("--model-endpoint", "http://127.0.0.1:9", "--model-key-variable", "NOSUCH"), ("NOSUCH is not set",)),
+    ],
+)
+def test_options_that_cannot_be_meant_are_refused(
+    person: Person, options: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    assert_one_line(person.run(*START, *options), 2, *words)
+
+
+def test_an_error_is_json_too_for_who_asked_for_it(person: Person) -> None:
+    done = person.run("session", "show", "nope", "--json")
+    assert done.json["error"] == {
+        "kind": "UnknownSession",
+        "message": "no session nope; see `mcp-agent session list`",
+        "exit_code": 2,
+    }

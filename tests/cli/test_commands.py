@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_agent import __version__
-from tests.cli.conftest import BUILT_IN_SLEEP
+from tests.cli.conftest import BUILT_IN_SLEEP, eventually
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Person
@@ -155,3 +155,29 @@ def test_a_limit_that_the_running_server_does_not_know_is_told(person: Person) -
         f"warning: {LIMIT}=30m is not in force: the running server was started with 45m;"
         " run `mcp-agent server stop` first\n"
     )
+
+
+@pytest.mark.contract("S9")
+def test_a_server_whose_socket_was_removed_is_replaced_and_its_sessions_are_found_again(person: Person) -> None:
+    session = person.run(*START).out.strip()
+    next(person.home.rglob("server.sock")).unlink()
+    assert [(one["id"], one["state"]) for one in person.sessions()] == [(session, "ready")]
+
+
+@pytest.mark.contract("S9")
+def test_stop_now_ends_the_sessions_that_a_stopped_server_left(person: Person) -> None:
+    person.run(*START)
+    assert person.run("server", "stop").status == 0
+    assert person.processes() != []
+    assert person.run("server", "stop", "--now", "--json").json["stopped_sessions"] == 1
+    assert person.processes() == []
+
+
+@pytest.mark.contract("S9")
+def test_a_wait_that_ends_with_the_server_says_so(person: Person) -> None:
+    asking = person.begin(*person.ask(BUILT_IN_SLEEP))
+    eventually(person.sleeping)
+    assert person.run("server", "stop").status == 0
+    done = person.finish(asking)
+    assert (done.status, "the server was stopped" in done.err) == (1, True), done.err
+    eventually(lambda: person.processes() == [])

@@ -134,3 +134,19 @@ def test_the_description_of_the_api_lists_every_route(server: Server) -> None:
         *("/s/{session}/tools/virtual/{tool}", "/s/{session}/tools/custom/{tool}"),
         "/s/{session}/tools/mcp/{server}/{tool}",
     } <= described.keys()
+
+
+@pytest.mark.contract("S9")
+def test_a_server_that_is_stopped_now_cancels_calls_by_hand_too(server: Server) -> None:
+    path, texts = "/tools/virtual/execute_shell_command", list[object]()
+
+    def call() -> None:
+        texts.append(server.client.call_tool(path, {"command": "sleep 600"}, call_id="call_by_hand")["text"])
+
+    by_hand = threading.Thread(target=call)
+    by_hand.start()
+    assert server.running_call("owner") == "call_by_hand"
+    server.client.post("/server/stop?now=true", waits=True)
+    by_hand.join(timeout=30)
+    assert str(texts[0]).startswith("CANCELED: layer=cancel owner=server")
+    assert processes_of_call("call_by_hand") == []

@@ -19,8 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, field_serializer
 
+from mcp_agent.tools.bounds import SHOWN_BYTES
 from mcp_agent.tools.jsonable import DEEPEST, MOST_VALUES, NotJson, jsonable
-from mcp_agent.tools.results import KEPT_BYTES, RESULT_FILE, SHOWN_BYTES, to_result
+from mcp_agent.tools.results import KEPT_BYTES, RESULT_FILE, to_result
 from mcp_agent.tools.tool import CallContext, ToolResult
 
 Point = namedtuple("Point", "x y")
