@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_agent.errors import TmuxMissing, TmuxTooOld, TmuxUnavailable
+from mcp_agent.errors import CannotRunHere, TmuxMissing, TmuxTooOld
 from mcp_agent.tmux.version import check_tmux, parse_version
 
 
@@ -56,8 +56,15 @@ def test_no_tmux_is_missing(shim: Path) -> None:
         check_tmux()
 
 
-def test_a_tmux_that_cannot_start_is_no_answer(shim: Path) -> None:
+def test_a_tmux_that_cannot_start_is_none_that_this_machine_can_use(shim: Path) -> None:
     (shim / "tmux").write_text("#!/no/such/interpreter\n")
     (shim / "tmux").chmod(0o700)
-    with pytest.raises(TmuxUnavailable):
+    with pytest.raises(CannotRunHere, match="gave no answer") as refused:
         check_tmux()
+    assert refused.value.exit_code == 4
+
+
+def test_a_tmux_that_says_no_text_is_no_trouble(shim: Path) -> None:
+    (shim / "tmux").write_bytes(b"#!/bin/sh\nprintf 'tmux \\377\\376 3.4'\n")
+    (shim / "tmux").chmod(0o700)
+    assert "3.4" in check_tmux()
