@@ -53,7 +53,14 @@ class Started:
         process.stdout.readline()
         identity = identify(process.pid)
         assert identity
+        self._stack.callback(_end_tree, identity)
         return process, identity
+
+
+def _end_tree(root: ProcessIdentity) -> None:
+    """Runs before the root itself is ended: what has lost its parent is not found any more."""
+    for process in with_descendants([root]):
+        send_signal(process, signal.SIGKILL)
 
 
 @pytest.fixture
