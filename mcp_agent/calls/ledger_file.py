@@ -7,6 +7,7 @@ the file beside them.
 import os
 import sqlite3
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -22,6 +23,8 @@ APPLICATION_ID = 0x6D63616C
 
 LOCK_LIMIT = timedelta(seconds=2)
 """How long one process waits for another to finish writing; each holds the lock for milliseconds."""
+
+SWITCH_PAUSE = timedelta(milliseconds=5)
 
 SESSION, TOOL, DIGEST = (f"json_extract(facts, '$.{name}')" for name in ("session_id", "tool", "digest"))
 KNOWN = "kind = 'outcome' AND json_extract(facts, '$.happened') <> 'unknown'"
@@ -68,7 +71,7 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
         connection = _connect(f"{path.absolute().as_uri()}?mode=rw")
         with _closed_on_error(connection):
             fresh = _is_fresh(connection, path)
-            if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
+            if _switch_to_wal(connection) != "wal":
                 raise LedgerUnusable(
                     path, "its file system cannot share memory; put the state directory on a local disk"
                 )
@@ -125,6 +128,22 @@ def _closed_on_error(connection: sqlite3.Connection) -> Iterator[None]:
     except BaseException:
         connection.close()
         raise
+
+
+def _switch_to_wal(connection: sqlite3.Connection) -> str:
+    """The journal mode after asking for WAL, which a file keeps.
+
+    SQLite's own waiting does not cover this switch: of two processes that make one file, one is told at once that the
+    other holds the lock.
+    """
+    give_up = time.monotonic() + LOCK_LIMIT.total_seconds()
+    while True:
+        try:
+            return str(connection.execute("PRAGMA journal_mode = WAL").fetchone()[0])
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() >= give_up:
+                raise
+        time.sleep(SWITCH_PAUSE.total_seconds())
 
 
 def _make_private(path: Path) -> None:
