@@ -11,7 +11,7 @@ from typing import Self
 
 from mcp_agent.calls.ledger import Ledger
 from mcp_agent.calls.ledger_events import Event, Intent
-from mcp_agent.calls.ledger_file import open_for_reading
+from mcp_agent.calls.ledger_file import LEDGER
 from mcp_agent.calls.ledger_fold import CallState
 from mcp_agent.server import runtime
 from mcp_agent.server.serving import main
@@ -23,7 +23,7 @@ class NoLedger(Ledger):
 
     @classmethod
     def open(cls, path: Path, **_: object) -> Self:
-        return cls(path, open_for_reading(path))
+        return cls(path, LEDGER.open_for_reading(path))
 
     def intent(self, call_id: str, intent: Intent) -> None:
         pass

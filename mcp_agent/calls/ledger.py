@@ -17,7 +17,7 @@ from typing import Self
 
 from mcp_agent.calls import ledger_rows as rows
 from mcp_agent.calls.ledger_events import DuplicateAllowed, Event, Intent, Resolved
-from mcp_agent.calls.ledger_file import open_for_reading, open_for_writing, translated
+from mcp_agent.calls.ledger_file import LEDGER
 from mcp_agent.calls.ledger_reading import LedgerReader
 from mcp_agent.calls.ledger_rows import Row
 from mcp_agent.errors import DuplicateCall, LedgerUnusable, UnknownCall
@@ -41,12 +41,12 @@ class Ledger(LedgerReader):
     @classmethod
     def open(cls, path: Path, *, clock: Callable[[], float] = time.time) -> Self:
         """Open the file, made when it is not there; raises `LedgerUnusable`. The clock says wall-clock epochs."""
-        return cls(path, open_for_writing(path), clock=clock)
+        return cls(path, LEDGER.open_for_writing(path), clock=clock)
 
     @staticmethod
     def read_only(path: Path) -> LedgerReader:
         """The file for looking at; one that is not there reads as empty. Raises `LedgerUnusable`."""
-        return LedgerReader(path, open_for_reading(path))
+        return LedgerReader(path, LEDGER.open_for_reading(path))
 
     def close(self) -> None:
         """Write what is left to write, and let go of the file; closing twice does nothing."""
@@ -93,7 +93,7 @@ class Ledger(LedgerReader):
         old, pruned = [*self._ids(rows.UNTOUCHED_SINCE, before)], list[str]()
         for first in range(0, len(old), PRUNED_AT_ONCE):
             pruned += self._prune_some(old[first : first + PRUNED_AT_ONCE], before)
-        with self.lock, translated(self.path):
+        with self.lock, LEDGER.translated(self.path):
             self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         return tuple(pruned)
 
@@ -137,7 +137,7 @@ class Ledger(LedgerReader):
 
     @contextmanager
     def _transaction(self, *, durable: bool) -> Iterator[None]:
-        with self.lock, translated(self.path):
+        with self.lock, LEDGER.translated(self.path):
             self.connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             self.connection.execute("BEGIN IMMEDIATE")
             try:

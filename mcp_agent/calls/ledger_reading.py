@@ -16,7 +16,7 @@ from typing import Self
 
 from mcp_agent.calls import ledger_rows as rows
 from mcp_agent.calls.ledger_events import Recorded
-from mcp_agent.calls.ledger_file import translated
+from mcp_agent.calls.ledger_file import LEDGER
 from mcp_agent.calls.ledger_fold import CallState, fold
 from mcp_agent.calls.ledger_rows import Row
 from mcp_agent.errors import UnknownCall
@@ -108,7 +108,7 @@ class LedgerReader:
             return tuple(call for call in states if call.session_id == session)
 
     def _ids(self, query: str, *values: object) -> Iterable[str]:
-        with self.lock, translated(self.path):
+        with self.lock, LEDGER.translated(self.path):
             return [call_id for (call_id,) in self.connection.execute(query, values)]
 
     def _states(
@@ -124,6 +124,6 @@ class LedgerReader:
                 yield call
 
     def _facts(self, call_id: str) -> Sequence[Row]:
-        with self.lock, translated(self.path):
+        with self.lock, LEDGER.translated(self.path):
             written = [Row(*row) for row in self.connection.execute(rows.FACTS, (call_id,))]
             return [*written, *(row for row in self.unwritten if row.call_id == call_id)]

@@ -16,7 +16,7 @@ from mcp_agent import __version__
 from mcp_agent.cli.ask import ask
 from mcp_agent.cli.calls import calls_app
 from mcp_agent.cli.serve import serve, server_app
-from mcp_agent.cli.sessions import session_app
+from mcp_agent.cli.session import session_app
 from mcp_agent.cli.stopping import Left, leave_on_signals
 from mcp_agent.cli.test import test_app
 from mcp_agent.cli.timeouts import timeouts

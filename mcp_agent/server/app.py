@@ -25,7 +25,7 @@ from mcp_agent.errors import (
     UnknownTool,
     UsageError,
 )
-from mcp_agent.server import call_routes, session_routes, tool_routes
+from mcp_agent.server import call_routes, input_routes, session_routes, tool_routes, turn_routes
 from mcp_agent.server.auth import RuntimeOf, owner
 from mcp_agent.server.connection import ClientGone
 from mcp_agent.server.runtime import Runtime
@@ -45,6 +45,8 @@ def create_app(runtime: Runtime) -> FastAPI:
     app.include_router(tool_routes.router)
     app.include_router(server_routes)
     app.include_router(session_routes.router)
+    app.include_router(input_routes.router)
+    app.include_router(turn_routes.router)
     app.include_router(tool_routes.owner_router)
     app.include_router(call_routes.router)
     app.add_exception_handler(McpAgentError, _known)

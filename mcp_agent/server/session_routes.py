@@ -1,13 +1,10 @@
-"""The owner's routes about sessions."""
+"""The owner's routes about sessions as a whole."""
 
 import shlex
 from collections.abc import Mapping
-from datetime import timedelta
 from pathlib import Path
-from typing import Annotated
 from urllib.parse import urlsplit
 
-import anyio
 from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
@@ -21,12 +18,10 @@ from mcp_agent.server.runtime import Runtime
 from mcp_agent.server.views import session_view, turn_view, unadopted_view
 from mcp_agent.sessions.live import LiveSession
 from mcp_agent.sessions.record import SessionOptions
-from mcp_agent.sessions.signals import SessionState
 
 router = APIRouter(dependencies=[Depends(owner)])
 
 Json = dict[str, object]
-WaitSeconds = Annotated[float, Field(ge=0, le=timedelta(days=366).total_seconds(), allow_inf_nan=False)]
 
 
 class _Body(BaseModel):
@@ -53,12 +48,6 @@ class StartSession(_Body):
     model: str | None = None
     endpoint: Endpoint | None = None
     tied_to: dict[str, object] | None = None
-
-
-class SendPrompt(_Body):
-    text: str
-    clear_draft: bool = False
-    """Discard what stands in the composer first."""
 
 
 @router.post("/sessions")
@@ -88,47 +77,6 @@ async def show_session(session_id: str, runtime: RuntimeOf) -> Json:
     }
 
 
-@router.post("/sessions/{session_id}/send")
-async def send_prompt(session_id: str, body: SendPrompt, runtime: RuntimeOf) -> Json:
-    """A transaction: it goes on when the client leaves, so that no half-placed prompt stays behind."""
-    with anyio.CancelScope(shield=True):
-        sent = await runtime.sessions.send(session_id, body.text, clear_draft=body.clear_draft)
-    return {"outcome": sent.outcome, "turn_id": sent.turn_id}
-
-
-@router.get("/sessions/{session_id}/turns/{turn_id}")
-async def wait_for_turn(
-    request: Request,
-    session_id: str,
-    turn_id: str,
-    runtime: RuntimeOf,
-    wait_seconds: WaitSeconds = 0,
-    *,
-    until_waiting: bool = False,
-) -> Json:
-    """The turn as it is now, or once it is over, or once the session is: whichever comes first within the wait.
-
-    `until_waiting` also ends the wait when the CLI asks its user something.
-    """
-    session = runtime.sessions.get(session_id)
-    if session.turns.get(turn_id) is None:
-        raise UsageError(f"session {session_id} has no turn {turn_id}")
-    limit = timedelta(seconds=wait_seconds)
-
-    def holds() -> bool:
-        return _is_over(session, turn_id) or (until_waiting and session.state is SessionState.WAITING)
-
-    await while_connected(request, lambda: session.wait_until(holds, limit=limit), stop=runtime.stop_requested)
-    turn = session.turns.get(turn_id)
-    assert turn is not None
-    return {**turn_view(turn), "session_state": session.state, "session_detail": session.status.detail}
-
-
-@router.post("/sessions/{session_id}/interrupt")
-async def interrupt_session(session_id: str, runtime: RuntimeOf) -> Json:
-    return {"interrupted": await runtime.sessions.interrupt(session_id)}
-
-
 @router.post("/sessions/{session_id}/stop")
 async def stop_session(session_id: str, runtime: RuntimeOf) -> Json:
     """Answers when nothing of the session is left."""
@@ -141,11 +89,6 @@ def _attach_command(session: LiveSession, runtime: Runtime) -> str | None:
     if session.status.end is not None:
         return None
     return f"tmux -u -S {shlex.quote(str(runtime.state.tmux_socket))} attach -t '{session.pane.tmux_session_id}'"
-
-
-def _is_over(session: LiveSession, turn_id: str) -> bool:
-    turn = session.turns.get(turn_id)
-    return session.status.end is not None or turn is None or turn.ended is not None
 
 
 def _options(body: StartSession, runtime: Runtime) -> SessionOptions:

@@ -137,7 +137,7 @@ def test_a_damaged_header_is_reported_and_the_file_is_left_as_it_is(place: Place
     content = damaged(place, first=0)
 
     with pytest.raises(
-        LedgerUnusable, match=r"calls\.sqlite: it is no ledger, or damaged, and was left as it is; move"
+        LedgerUnusable, match=r"calls\.sqlite: it is another program.s file, or damaged, and was left as it is; move"
     ):
         place.open()
     with pytest.raises(LedgerUnusable, match="was left as it is"):
