@@ -35,6 +35,7 @@ class ClaudeCode:
     limits = ProviderLimits()
     client_ceiling: ClientCeiling | None = None
     live_input = LiveInput.SAME_TURN
+    permission_modes = ("manual", "acceptEdits", "auto", "bypassPermissions", "dontAsk", "plan")
     credential_names = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
     environment_names = (
         *credential_names,
@@ -90,6 +91,9 @@ class ClaudeCode:
     def transcript_glob(self, native_session_id: str) -> str:
         """One JSONL file per conversation; the directory's name encodes the working directory."""
         return f".claude/projects/*/{native_session_id}.jsonl"
+
+    def is_command(self, text: str) -> bool:
+        return text.startswith("/")
 
     def guard(self, text: str) -> str:
         return prompt.guard(text)

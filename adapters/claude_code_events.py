@@ -20,6 +20,8 @@ from mcp_agent.adapter import (
     Source,
     TurnEnded,
     TurnOutcome,
+    Usage,
+    UsageReported,
 )
 
 CAUSES = {
@@ -29,6 +31,9 @@ CAUSES = {
     "server_error": FailureCause.LIMITED,
 }
 """What `StopFailure` calls its errors."""
+
+_READ = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+"""Together they are all that the model read."""
 
 _INTERRUPTED = re.compile(r"\[Request interrupted by user[^\]\n]*\]")
 _PASTED = re.compile(
@@ -68,7 +73,7 @@ def _failure(event: Mapping[str, object]) -> Iterator[Signal]:
 
 
 def read_transcript(lines: Sequence[str]) -> Sequence[Signal]:
-    """Interrupts, and queued prompts that start a turn of their own. A broken line means nothing."""
+    """Interrupts, what answers cost, and queued prompts that start a turn of their own. A broken line means nothing."""
     return [signal for line in lines for signal in _record(_parse(line))]
 
 
@@ -80,6 +85,23 @@ def _record(record: Mapping[str, object]) -> Iterator[Signal]:
     if record.get("type") == "user" and record.get("promptSource") == "queued" and not record.get("isSidechain"):
         prompt = "\n".join(_texts(record))
         yield PromptAccepted(_unwrapped(prompt), source=Source.TRANSCRIPT)
+    if record.get("type") == "assistant" and isinstance(message := record.get("message"), dict):
+        yield from _usage(message)
+
+
+def _usage(message: Mapping[str, object]) -> Iterator[Signal]:
+    """An answer of several blocks has a row for each, and all of them repeat what the whole answer cost."""
+    usage, message_id = message.get("usage"), _text(message, "id")
+    if isinstance(usage, dict) and message_id:
+        read = sum(_count(usage, name) for name in _READ)
+        written = _count(usage, "output_tokens")
+        if read or written:
+            yield UsageReported(message_id, Usage(read, written))
+
+
+def _count(usage: Mapping[str, object], name: str) -> int:
+    count = usage.get(name)
+    return count if isinstance(count, int) and count > 0 else 0
 
 
 def _texts(record: Mapping[str, object]) -> Iterator[str]:

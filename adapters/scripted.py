@@ -13,6 +13,8 @@ from datetime import timedelta
 from pathlib import Path
 
 from adapters import scripted_screen as screens
+from adapters.scripted_agent import quirks
+from adapters.scripted_agent.text import guarded
 from mcp_agent.adapter import (
     Adapter,
     Composer,
@@ -29,6 +31,7 @@ from mcp_agent.adapter import (
     Source,
     TurnEnded,
     TurnOutcome,
+    Usage,
 )
 from mcp_agent.timeouts import ClientCeiling, McpTimeoutSetting, ProviderLimits
 
@@ -50,7 +53,8 @@ class Scripted:
     limits = ProviderLimits()
     client_ceiling: ClientCeiling | None = None
     live_input = LiveInput.SAME_TURN
-    environment_names: Sequence[str] = ()
+    permission_modes = (ALLOW_EVERYTHING,)
+    environment_names: Sequence[str] = (quirks.VARIABLE,)
     credential_names: Sequence[str] = ()
     submit_keys = ("Enter",)
     interrupt_keys = ("Escape",)
@@ -105,9 +109,12 @@ class Scripted:
     def transcript_glob(self, native_session_id: str) -> str:
         return f".scripted-agent/{native_session_id}.jsonl"
 
+    def is_command(self, text: str) -> bool:
+        return text.startswith("/")
+
     def guard(self, text: str) -> str:
-        """The agent has no commands and no modes."""
-        return text
+        """One blank before what would begin a command or a mode; the agent takes it out again."""
+        return guarded(text)
 
     def _configuration(self, request: LaunchRequest) -> dict[str, object]:
         timeout = self.mcp_timeout(request.mcp_call)
@@ -132,8 +139,18 @@ def _turn_end(outcome: TurnOutcome, event: Mapping[str, object]) -> Sequence[Sig
     error = event.get("error")
     reason = error if isinstance(error, str) else None
     status = _status(reason)
-    ended = TurnEnded(outcome, str(event.get("final_text", "")), reason, _cause(status))
+    ended = TurnEnded(
+        outcome, str(event.get("final_text", "")), reason, _cause(status), usage=_usage(event.get("usage"))
+    )
     return (ended, LimitedBy("rate", source=Source.HOOK)) if status == 429 else (ended,)
+
+
+def _usage(told: object) -> Usage | None:
+    match told:
+        case {"input_tokens": int(read), "output_tokens": int(written)}:
+            return Usage(read, written)
+        case _:
+            return None
 
 
 def _status(reason: str | None) -> int | None:

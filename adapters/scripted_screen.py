@@ -20,16 +20,17 @@ _PERMISSION = wording.PERMISSION_QUESTION.partition("{")[0]
 
 class _Box(NamedTuple):
     rows: Sequence[str]
+    """Without what is only suggested."""
     footer: str
 
 
 def read(screen: Screen) -> Sequence[Signal]:
-    box = _box(screen.lines)
+    box = _box(screen)
     if box is None:
         return ()
-    if box.footer == wording.CHOOSING:
+    if box.footer.startswith(wording.CHOOSING):
         return (_question(box.rows),)
-    if box.footer == wording.WORKING:
+    if box.footer.startswith(wording.WORKING):
         return (Busy(),)
     if box.footer.startswith(wording.READY) and _draft(box.rows) is not None:
         return (Ready(),)
@@ -38,18 +39,30 @@ def read(screen: Screen) -> Sequence[Signal]:
 
 def composer(screen: Screen) -> Composer | None:
     """The draft, exactly but for blanks at the ends of its lines."""
-    box = _box(screen.lines)
-    draft = _draft(box.rows) if box and box.footer != wording.CHOOSING else None
+    box = _box(screen)
+    draft = _draft(box.rows) if box and not box.footer.startswith(wording.CHOOSING) else None
     return None if draft is None else Composer(draft, is_chip=bool(_CHIP.match(draft)))
 
 
-def _box(lines: Sequence[str]) -> _Box | None:
+def _box(screen: Screen) -> _Box | None:
+    lines = screen.lines
     rules = [row for row, line in enumerate(lines) if _RULE.match(line)]
     if len(rules) < 2:
         return None
     top, bottom = rules[-2:]
     footer = " ".join(line.strip() for line in lines[bottom + 1 :]).strip()
-    return _Box(lines[top + 1 : bottom], footer) if footer else None
+    dim = [*screen.dim_lines, *[""] * len(lines)]
+    rows = [_typed(line, dim[row]) for row, line in enumerate(lines) if top < row < bottom]
+    return _Box(rows, footer) if footer else None
+
+
+def _typed(line: str, dim: str) -> str:
+    """The row without its dim characters: those are suggested, and nobody typed them."""
+    if not dim:
+        return line
+    return "".join(
+        " " if ghost != " " else shown for shown, ghost in zip(line, dim.ljust(len(line)), strict=True)
+    ).rstrip()
 
 
 def _draft(rows: Sequence[str]) -> str | None:

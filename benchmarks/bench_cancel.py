@@ -20,6 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.place import Place, percentile, place
+from mcp_agent.bridge.unix_http import encode_request
 
 BOUND = timedelta(milliseconds=50)
 GIVE_UP = timedelta(seconds=10)
@@ -54,15 +55,14 @@ def cancel_seconds(started: Place, note: Path) -> float:
 
 
 def request(started: Place, note: Path) -> bytes:
+    """As the bridge writes it."""
+    headers = {
+        "Authorization": f"Bearer {started.token}",
+        "X-Call-Id": f"call_{note.name}",
+        "Content-Type": "application/json",
+    }
     body = json.dumps({"note": str(note)}).encode()
-    head = (
-        f"POST /s/{started.session}/tools/custom/silence HTTP/1.1",
-        "Host: mcp-agent",
-        f"Authorization: Bearer {started.token}",
-        f"X-Call-Id: call_{note.name}",
-        f"Content-Length: {len(body)}",
-    )
-    return "\r\n".join([*head, "", ""]).encode() + body
+    return encode_request("POST", f"/s/{started.session}/tools/custom/silence", headers=headers, body=body)
 
 
 def wait_for(path: Path) -> None:

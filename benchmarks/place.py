@@ -98,19 +98,21 @@ def place(directory: Path, server: Sequence[str] = SERVER) -> Generator[Place]:
 
 
 @contextmanager
-def running(state: StateDirectory, server: Sequence[str], configuration: Path) -> Generator[None]:
+def running(
+    state: StateDirectory, server: Sequence[str], configuration: Path, **variables: str
+) -> Generator["subprocess.Popen[bytes]"]:
     """The server process; leaving this waits for its end, which must have been asked for."""
     state.create()
     listens, ready = os.pipe()
     environment = {**os.environ, "MCP_AGENT_HOME": str(state.root), "XDG_CONFIG_HOME": str(configuration)}
-    environment[READY_FD_VARIABLE] = str(ready)
+    environment |= {READY_FD_VARIABLE: str(ready), **variables}
     with subprocess.Popen(server, env=environment, pass_fds=(ready,)) as process:
         os.close(ready)
         with os.fdopen(listens, "rb") as reader:
             if reader.read(1) != b"1":
                 raise SystemExit("the server did not start")
         try:
-            yield
+            yield process
         except BaseException:
             process.terminate()
             raise

@@ -13,6 +13,9 @@ from typing import Literal, Protocol
 
 from mcp_agent.timeouts import ClientCeiling, McpTimeoutSetting, ProviderLimits
 
+SESSION_MARK = "MCP_AGENT_SESSION"
+"""The variable that the CLI runs with and all it starts inherits: a CLI that filters must be told to pass it on."""
+
 # --- what is launched ------------------------------------------------------------------------------------------------
 
 
@@ -135,9 +138,10 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class Busy:
-    """The CLI says that it works."""
+    """The CLI says that it works. `reason` says why that takes longer than usual, such as a model that is down."""
 
     source: Source = Source.SCREEN
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +187,17 @@ class PromptAccepted:
     source: Source = Source.HOOK
 
 
+@dataclass(frozen=True, slots=True)
+class PromptQueued:
+    """The CLI shows that it holds a prompt, or the beginning of it, for the turn that runs, and its composer is empty.
+
+    `PromptAccepted` follows when the turn takes it in.
+    """
+
+    text: str
+    source: Source = Source.SCREEN
+
+
 class TurnOutcome(StrEnum):
     COMPLETED = "completed"
     INTERRUPTED = "interrupted"
@@ -199,17 +214,50 @@ class FailureCause(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Usage:
+    """What was spent; None where the provider does not say."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UsageReported:
+    """One answer of the model cost this much. Told again for the same `message_id`, it counts once."""
+
+    message_id: str
+    usage: Usage
+    source: Source = Source.TRANSCRIPT
+
+
+@dataclass(frozen=True, slots=True)
 class TurnEnded:
-    """The one completion of a turn. `error` and `cause` say why a failed one failed."""
+    """The one completion of a turn. `error` and `cause` say why a failed one failed.
+
+    `usage` is what the whole turn cost, for a provider that says so at its end.
+    """
 
     outcome: TurnOutcome
     final_text: str = ""
     error: str | None = None
     cause: FailureCause = FailureCause.OTHER
     source: Source = Source.HOOK
+    usage: Usage | None = None
 
 
-Signal = Ready | Busy | Waiting | Blocked | LimitedBy | SessionIdentified | PromptAccepted | TurnEnded
+Signal = (
+    Ready
+    | Busy
+    | Waiting
+    | Blocked
+    | LimitedBy
+    | SessionIdentified
+    | PromptAccepted
+    | PromptQueued
+    | UsageReported
+    | TurnEnded
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,15 +277,6 @@ class LiveInput(StrEnum):
 
     SAME_TURN = "same_turn"
     NEXT_TURN = "next_turn"
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What a turn cost; None where the provider does not say."""
-
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cost_usd: float | None = None
 
 
 class Adapter(Protocol):
@@ -271,6 +310,11 @@ class Adapter(Protocol):
 
     @property
     def live_input(self) -> LiveInput: ...
+
+    @property
+    def permission_modes(self) -> Sequence[str]:
+        """The permission modes that a person may name, in the provider's own words."""
+        ...
 
     @property
     def environment_names(self) -> Sequence[str]:
@@ -310,6 +354,10 @@ class Adapter(Protocol):
 
     def transcript_glob(self, native_session_id: str) -> str | None:
         """Where the transcript is, relative to the CLI's HOME; None when only an event tells."""
+        ...
+
+    def is_command(self, text: str) -> bool:
+        """Whether this text, when a person types it, is a command of the CLI and no prompt."""
         ...
 
     def guard(self, text: str) -> str:

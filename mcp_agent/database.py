@@ -105,6 +105,9 @@ class Database:
         application, version, tables = connection.execute(_WHOSE).fetchone()
         if application == self.application_id and version > self.schema_version:
             raise self.unusable(path, f"a newer version of mcp-agent wrote it (schema {version}); upgrade this one")
+        if application == self.application_id and version < self.schema_version:
+            problem = f"an older version of mcp-agent wrote it (schema {version}), which this one cannot read"
+            raise self.unusable(path, f"{problem}; move it away to start a new one")
         if application != self.application_id and (application or version or tables):
             raise self.unusable(path, "it is another program's database, and was left as it is")
         return not tables

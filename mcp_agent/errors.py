@@ -5,12 +5,16 @@
     │   ├── UnknownAdapter
     │   ├── BadWorkingDirectory
     │   ├── BadConfiguration
+    │   ├── BadSessionName
+    │   ├── BadVariable
+    │   ├── UnknownPermissionMode
     │   └── BadRequest
     ├── CredentialsMissing         exit 3
     ├── CannotRunHere              exit 4: something this machine needs is not there
     │   ├── CliNotInstalled
     │   ├── TmuxMissing
-    │   └── TmuxTooOld
+    │   ├── TmuxTooOld
+    │   └── NoTerminal
     ├── LoginInvalid               exit 5
     ├── Limited                    exit 6: the provider's rate or usage limit, or its model is down
     ├── TmuxError
@@ -29,10 +33,18 @@
     │   └── ServerStopping         the work of a call goes on without its server
     ├── SessionError
     │   ├── UnknownSession
+    │   ├── SessionNameTaken
     │   ├── SessionEnded
+    │   ├── NotResumable           exit 2: its conversation cannot be gone on with
+    │   ├── ResumeFailed           the CLI did not take its conversation up; the session is as it was
+    │   ├── ConversationInUse      exit 2: another session has this conversation
     │   ├── SessionBlocked         a dialog needs a person
     │   ├── PromptReadyTimedOut
     │   ├── SendRefused
+    │   ├── KeyboardTaken          another process of ours types into the pane
+    │   ├── CommandRefused         exit 2: not a command that this CLI could be given
+    │   ├── UnknownMessage         exit 2
+    │   ├── NotWithdrawn           the message is not queued any more
     │   ├── Unconfirmed            a prompt may or may not have arrived
     │   ├── TurnFailed
     │   └── TurnDeadlinePassed     the caller's own limit; the turn was interrupted
@@ -45,6 +57,8 @@
     │   ├── LedgerUnusable         the ledger of calls cannot be read or written
     │   ├── DuplicateCall          a call id was used before
     │   └── UnknownCall
+    ├── StoreError
+    │   └── StoreUnusable          what is kept of sessions cannot be read or written
     ├── AccessDenied
     ├── RemoteError                an error that the server reported, on the client's side
     └── Internal                   a fault of ours; the traceback is in the log
@@ -57,6 +71,9 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import ClassVar
+
+_SHOWN = 60
+"""How much of a text that somebody typed is repeated to them."""
 
 
 class McpAgentError(Exception):
@@ -92,6 +109,28 @@ class BadConfiguration(UsageError):
         super().__init__(f"{path}: {problem}")
 
 
+class BadSessionName(UsageError):
+    def __init__(self, name: str, problem: str) -> None:
+        self.name, self.problem = name[:_SHOWN], problem
+        super().__init__(f"session name {self.name!r} {problem}")
+
+
+class BadVariable(UsageError):
+    """A variable that no session can be given; its value is never told."""
+
+    def __init__(self, variable: str, problem: str) -> None:
+        self.variable, self.problem = variable[:_SHOWN], problem
+        super().__init__(f"variable {self.variable!r} {problem}")
+
+
+class UnknownPermissionMode(UsageError):
+    def __init__(self, mode: str, provider: str, known: Sequence[str]) -> None:
+        self.mode, self.provider, self.known = mode[:_SHOWN], provider, tuple(known)
+        super().__init__(
+            f"{provider} has no permission mode {self.mode!r}; it has: {', '.join(self.known) or 'only its own'}"
+        )
+
+
 class BadRequest(UsageError):
     """A request that the server cannot read; the message says why."""
 
@@ -119,6 +158,14 @@ class TmuxTooOld(CannotRunHere):
     def __init__(self, found: str, needed: str) -> None:
         self.found, self.needed = found, needed
         super().__init__(f"tmux {found} is too old; version {needed} or newer is needed: upgrade tmux")
+
+
+class NoTerminal(CannotRunHere):
+    def __init__(self, problem: str, session_id: str) -> None:
+        self.problem, self.session_id = problem, session_id
+        super().__init__(
+            f"attaching needs a terminal: {problem}; `mcp-agent session screen {session_id}` prints the screen instead"
+        )
 
 
 class LoginInvalid(McpAgentError):
@@ -222,10 +269,40 @@ class UnknownSession(SessionError):
         super().__init__(f"no session {session_id}; see `mcp-agent session list`")
 
 
+class SessionNameTaken(SessionError):
+    def __init__(self, name: str, session_id: str) -> None:
+        self.name, self.session_id = name, session_id
+        super().__init__(f"session {session_id} is called {name} already; stop it, or choose another name")
+
+
 class SessionEnded(SessionError):
     def __init__(self, session_id: str, how: str) -> None:
         self.session_id, self.how = session_id, how
         super().__init__(f"session {session_id} is over: {how}")
+
+
+class NotResumable(SessionError):
+    exit_code = 2
+
+    def __init__(self, session_id: str, problem: str) -> None:
+        self.session_id, self.problem = session_id, problem
+        super().__init__(f"session {session_id} cannot be resumed: {problem}")
+
+
+class ResumeFailed(SessionError):
+    """The session is left as it was before."""
+
+    def __init__(self, session_id: str, reason: str, screen: str) -> None:
+        self.session_id, self.reason, self.screen = session_id, reason, screen
+        super().__init__(f"session {session_id} was not resumed and is left as it was: {reason}")
+
+
+class ConversationInUse(SessionError):
+    exit_code = 2
+
+    def __init__(self, conversation: str, session_id: str) -> None:
+        self.conversation, self.session_id = conversation, session_id
+        super().__init__(f"conversation {conversation} is open in session {session_id}; stop that one first")
 
 
 class SessionBlocked(SessionError):
@@ -251,11 +328,45 @@ class SendRefused(SessionError):
         super().__init__(f"session {session_id} did not take the prompt: {reason}; nothing was sent")
 
 
-class Unconfirmed(SessionError):
-    def __init__(self, session_id: str) -> None:
-        self.session_id = session_id
+class KeyboardTaken(SessionError):
+    def __init__(self, session_id: str, limit: timedelta) -> None:
+        self.session_id, self.limit = session_id, limit
         super().__init__(
-            f"session {session_id}: nobody knows whether the prompt arrived; look at its screen with"
+            f"session {session_id}: another process has been typing into it for {limit.total_seconds():g}s;"
+            " nothing was sent: try again"
+        )
+
+
+class CommandRefused(SessionError):
+    exit_code = 2
+
+    def __init__(self, session_id: str, reason: str) -> None:
+        self.session_id, self.reason = session_id, reason
+        super().__init__(f"session {session_id}: {reason}; nothing was typed")
+
+
+class UnknownMessage(SessionError):
+    exit_code = 2
+
+    def __init__(self, session_id: str, message_id: str) -> None:
+        self.session_id, self.message_id = session_id, message_id[:_SHOWN]
+        super().__init__(
+            f"session {session_id} has no message {self.message_id}; see `mcp-agent session messages {session_id}`"
+        )
+
+
+class NotWithdrawn(SessionError):
+    def __init__(self, session_id: str, message_id: str, state: str) -> None:
+        self.session_id, self.message_id, self.state = session_id, message_id, state
+        super().__init__(f"message {message_id} of session {session_id} is {state} and was not withdrawn")
+
+
+class Unconfirmed(SessionError):
+    def __init__(self, session_id: str, reason: str = "") -> None:
+        self.session_id, self.reason = session_id, reason
+        why = f" ({reason})" if reason else ""
+        super().__init__(
+            f"session {session_id}: nobody knows whether the prompt arrived{why}; look at its screen with"
             f" `mcp-agent session show {session_id}` before you send it again"
         )
 
@@ -269,12 +380,14 @@ class TurnFailed(SessionError):
 class TurnDeadlinePassed(SessionError):
     """The limit that the caller of a turn set; no layer of ours has one."""
 
-    def __init__(self, session_id: str, limit: timedelta, elapsed_seconds: float) -> None:
-        self.session_id, self.limit, self.elapsed_seconds = session_id, limit, elapsed_seconds
+    def __init__(self, session_id: str, limit: timedelta, elapsed_seconds: float, *, kept: bool | None = None) -> None:
+        """`kept`: whether the session can be used on; None where that is not the question."""
+        self.session_id, self.limit, self.elapsed_seconds, self.kept = session_id, limit, elapsed_seconds, kept
+        after = {True: "; the session shows its prompt again", False: "; the session did not come back and was stopped"}
         super().__init__(
             f"TIMEOUT: layer=turn_deadline owner=caller session={session_id} timeout={limit.total_seconds():g}s"
-            f" elapsed={elapsed_seconds:.1f}s: the turn was interrupted; what its tools did stays"
-            f" done: see `mcp-agent calls list --session {session_id}`"
+            f" elapsed={elapsed_seconds:.1f}s: the turn was interrupted{after[kept] if kept is not None else ''};"
+            f" what its tools did stays done: see `mcp-agent calls list --session {session_id}`"
         )
 
 
@@ -337,6 +450,18 @@ class UnknownCall(LedgerError):
     def __init__(self, call_id: str) -> None:
         self.call_id = call_id
         super().__init__(f"no call {call_id}; see `mcp-agent calls list`")
+
+
+class StoreError(McpAgentError):
+    """Something about the store of sessions."""
+
+
+class StoreUnusable(StoreError):
+    """The file is left as it is, whatever is wrong with it."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        self.path, self.problem = path, problem
+        super().__init__(f"the store of sessions {path}: {problem}")
 
 
 class AccessDenied(McpAgentError):

@@ -88,6 +88,10 @@ class StateDirectory:
     def ledger(self) -> Path:
         return self.root / "calls.sqlite"
 
+    @property
+    def session_store(self) -> Path:
+        return self.root / "sessions.sqlite"
+
     def session(self, session_id: str) -> Path:
         return self.sessions / _one_segment(session_id)
 

@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+from adapters.scripted_agent import quirks
 from adapters.scripted_agent.config import ConfigError, load
 from adapters.scripted_agent.program import run
 
@@ -28,7 +29,7 @@ def _run(file: Path) -> int:
         sys.stderr.write("scripted-agent: a terminal is needed\n")
         return 2
     try:
-        return run(load(file))
+        return run(load(file), quirks.load())
     except ConfigError as problem:
         sys.stderr.write(f"scripted-agent: {problem}\n")
         return 2

@@ -3,9 +3,12 @@
 from dataclasses import replace
 
 from adapters.scripted_agent import wording
+from adapters.scripted_agent.habits import Habits
 from adapters.scripted_agent.keys import Key, KeyPress, Pasted, Typed
+from adapters.scripted_agent.quirks import Quirks, Record
 from adapters.scripted_agent.runner import Phase, Runner
 from adapters.scripted_agent.screen import Choice, View
+from adapters.scripted_agent.text import unguarded
 
 _STEPS = {Key.UP: -1, Key.DOWN: 1}
 
@@ -13,8 +16,9 @@ _STEPS = {Key.UP: -1, Key.DOWN: 1}
 class Interface:
     """The user's side of a runner. `is_over` says that the user left."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: Runner, quirks: Quirks, record: Record) -> None:
         self.is_over = False
+        self._quirks, self._habits = quirks, Habits(quirks, record)
         self._runner = runner
         self._draft = ""
         self._choice: Choice | None = None
@@ -26,7 +30,8 @@ class Interface:
         if self._current_choice() is not None and key is not Key.BREAK:
             self._press_in_choice(key)
         elif isinstance(key, Typed | Pasted):
-            self._draft += key.text
+            before, self._draft = self._draft, self._draft + key.text
+            self._habits.edited(self._draft, before=before)
         elif key is Key.BREAK:
             self._break(was_leaving=was_leaving)
         else:
@@ -37,9 +42,12 @@ class Interface:
         return View(
             entries=self._runner.transcript.entries,
             queued=self._runner.queued,
-            draft=self._draft,
+            draft=self._habits.drawn(self._draft),
             choice=self._current_choice(),
             footer=self._footer(),
+            status=self._habits.status(self._draft, is_working=self._runner.is_working),
+            ghost=self._quirks.ghost,
+            more_footer=self._quirks.footer,
         )
 
     def _edit(self, key: Key) -> None:
@@ -58,9 +66,17 @@ class Interface:
                 pass
 
     def _submit(self) -> None:
-        text, self._draft = self._draft, ""
-        if text.strip():
-            self._runner.submit(text)
+        if self._habits.keeps(self._draft):
+            return
+        draft, self._draft = self._draft, ""
+        prompt = unguarded(draft)
+        if self._habits.takes(draft) or not prompt.strip():
+            return
+        self._habits.submitted(prompt, draft=draft)
+        if self._quirks.exit_status is None:
+            self._runner.submit(prompt)
+        else:
+            self.is_over = True
 
     def _break(self, *, was_leaving: bool) -> None:
         """Clears a draft, else interrupts, else leaves on the second press in a row."""
@@ -110,9 +126,10 @@ class Interface:
 class TrustQuestion:
     """Asked before anything else happens in a directory. `answer` is None while it is open."""
 
-    def __init__(self, directory: str) -> None:
+    def __init__(self, directory: str, *, yes_first: bool = False) -> None:
         self.answer: bool | None = None
-        self._choice = Choice(wording.TRUST_QUESTION, (directory,), (wording.TRUST_NO, wording.TRUST_YES))
+        options = (wording.TRUST_NO, wording.TRUST_YES)
+        self._choice = Choice(wording.TRUST_QUESTION, (directory,), options[::-1] if yes_first else options)
 
     def press(self, key: KeyPress) -> None:
         if isinstance(key, Key) and key in _STEPS:

@@ -24,10 +24,22 @@ Tools = Sequence[Mapping[str, object]]
 
 
 @dataclass(frozen=True, slots=True)
+class Tokens:
+    """What one reply cost."""
+
+    read: int = 0
+    written: int = 0
+
+    def __add__(self, other: "Tokens") -> "Tokens":
+        return Tokens(self.read + other.read, self.written + other.written)
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
-    """The model's last word for now."""
+    """The model's last word for now. `tokens` is None where the model does not say."""
 
     text: str
+    tokens: Tokens | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +49,7 @@ class CallRequest:
     call_id: str
     tool: str
     arguments: Mapping[str, object]
+    tokens: Tokens | None = None
 
 
 Reply = Answer | CallRequest
@@ -74,7 +87,7 @@ class EndpointModel:
         if status != http.client.OK:
             raise ModelFailed(f"model error {status}: {_error(document)}")
         try:
-            return _reply(document["choices"][0]["message"])
+            return _reply(document["choices"][0]["message"], _tokens(document.get("usage")))
         except (ValueError, LookupError, TypeError, AttributeError) as problem:
             raise ModelFailed(f"the model's answer has an unknown form: {problem!r}") from problem
 
@@ -132,11 +145,19 @@ def _offer(tool: Mapping[str, object]) -> Mapping[str, object]:
     return {"type": "function", "function": function}
 
 
-def _reply(message: Mapping[str, Any]) -> Reply:
+def _reply(message: Mapping[str, Any], tokens: Tokens | None) -> Reply:
     for call in message.get("tool_calls") or ():
         arguments = json.loads(call["function"]["arguments"])
-        return CallRequest(call["id"], call["function"]["name"].removeprefix(TOOL_PREFIX), arguments)
-    return Answer(message["content"] or "")
+        return CallRequest(call["id"], call["function"]["name"].removeprefix(TOOL_PREFIX), arguments, tokens)
+    return Answer(message["content"] or "", tokens)
+
+
+def _tokens(usage: object) -> Tokens | None:
+    match usage:
+        case {"prompt_tokens": int(read), "completion_tokens": int(written)}:
+            return Tokens(read, written)
+        case _:
+            return None
 
 
 def _error(document: object) -> object:

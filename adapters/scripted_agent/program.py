@@ -14,6 +14,7 @@ from adapters.scripted_agent.events import Emitter
 from adapters.scripted_agent.interface import Interface, TrustQuestion
 from adapters.scripted_agent.keys import Key, KeyPress, Pasted, Typed
 from adapters.scripted_agent.model import ModelFailed, Reply, Tools, model_of
+from adapters.scripted_agent.quirks import Quirks, Record, every_tick, wait_for
 from adapters.scripted_agent.runner import Runner
 from adapters.scripted_agent.screen import render
 from adapters.scripted_agent.terminal import Terminal, read_keys
@@ -58,6 +59,11 @@ class BridgeIsSlow:
 
 
 @dataclass(frozen=True, slots=True)
+class Ticked:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
 class Untold:
     event: Mapping[str, object]
 
@@ -70,6 +76,7 @@ Message = (
     | ModelRefused
     | CallWasSilent
     | BridgeIsSlow
+    | Ticked
     | Untold
     | BridgeReady
     | BridgeGone
@@ -81,10 +88,10 @@ Inbox = queue.SimpleQueue[Message]
 class Workshop:
     """The runner's ports: threads that think, the bridge, the event command."""
 
-    def __init__(self, config: Config, inbox: Inbox) -> None:
-        self._config, self._inbox = config, inbox
+    def __init__(self, config: Config, inbox: Inbox, quirks: Quirks) -> None:
+        self._config, self._inbox, self._quirks = config, inbox, quirks
         self._model = model_of(config)
-        self._emitter = Emitter(config.event_command, lambda event: inbox.put(Untold(event)))
+        self._emitter = Emitter(config.event_command if quirks.tells else (), lambda event: inbox.put(Untold(event)))
         self._bridge = Bridge(config.bridge_command, inbox.put)
         _later(BRIDGE_START_LIMIT, lambda: inbox.put(BridgeIsSlow()))
 
@@ -111,34 +118,40 @@ class Workshop:
 
     def _think(self, request: int, entries: Sequence[Entry], tools: Tools, told: threading.Event) -> None:
         told.wait()
+        wait_for(self._quirks.thinks_until)
         try:
             self._inbox.put(ModelReplied(request, self._model.reply(entries, tools)))
         except ModelFailed as problem:
             self._inbox.put(ModelRefused(request, str(problem)))
 
 
-def run(config: Config) -> int:
+def run(config: Config, quirks: Quirks) -> int:
     """Runs until the user leaves or a signal ends it; the exit status."""
     inbox: Inbox = queue.SimpleQueue()
+    record = Record(quirks.record)
     for number in SIGNALS:
         signal.signal(number, lambda number, _: inbox.put(Signalled(number)))
-    terminal = Terminal()
+    if quirks.moves:
+        every_tick(lambda: inbox.put(Ticked()))
+    terminal = Terminal(quirks)
     with terminal.raw():
-        read_keys(lambda press: inbox.put(KeysEnded() if press is None else press))
+        read_keys(lambda press: inbox.put(KeysEnded() if press is None else press), quirks, record)
         try:
-            return _ask_for_trust(config, terminal, inbox) or _converse(config, terminal, inbox)
+            refused = _ask_for_trust(config, terminal, inbox, yes_first=quirks.yes_first)
+            return refused or _converse(config, terminal, inbox, quirks=quirks, record=record)
         except OSError:
             return 1
 
 
-def _ask_for_trust(config: Config, terminal: Terminal, inbox: Inbox) -> int:
+def _ask_for_trust(config: Config, terminal: Terminal, inbox: Inbox, *, yes_first: bool) -> int:
     """0 when the directory may be used."""
     record = config.directory / "trusted.json"
     if config.trusted or trust.is_trusted(record, config.working_directory):
         return 0
-    question = TrustQuestion(str(config.working_directory))
+    question = TrustQuestion(str(config.working_directory), yes_first=yes_first)
     while question.answer is None:
-        _draw(question, terminal)
+        if inbox.empty():
+            _draw(question, terminal)
         message = inbox.get()
         if (status := _ending(message)) is not None:
             return status or 1
@@ -149,20 +162,21 @@ def _ask_for_trust(config: Config, terminal: Terminal, inbox: Inbox) -> int:
     return 0 if question.answer else 1
 
 
-def _converse(config: Config, terminal: Terminal, inbox: Inbox) -> int:
+def _converse(config: Config, terminal: Terminal, inbox: Inbox, *, quirks: Quirks, record: Record) -> int:
     transcript = Transcript.open(config.transcript, resume=config.resume)
-    workshop = Workshop(config, inbox)
+    workshop = Workshop(config, inbox, quirks)
     try:
         workshop.emit({"event": "session_start", "transcript": str(config.transcript)})
         runner = Runner(workshop, transcript, lambda tool: config.allow_all_tools or tool in config.allow_tools)
-        interface = Interface(runner)
+        interface = Interface(runner, quirks, record)
         while not interface.is_over:
-            _draw(interface, terminal)
+            if inbox.empty():
+                _draw(interface, terminal)
             message = inbox.get()
             if (status := _ending(message)) is not None:
                 return status
             _take(message, runner, interface, config)
-        return 0
+        return quirks.exit_status or 0
     finally:
         workshop.close()
         _keep_untold(inbox, transcript)
@@ -203,7 +217,7 @@ def _take(message: Message, runner: Runner, interface: Interface, config: Config
             runner.timed_out(call, f"MCP call timed out after {config.mcp_tool_timeout}; its outcome is unknown.")
         case Untold(event):
             runner.transcript.append("untold_event", event=dict(event))
-        case Signalled() | KeysEnded():
+        case Signalled() | KeysEnded() | Ticked():
             pass
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
-from adapters.scripted_agent.model import Answer, CallRequest, Reply, Tools
+from adapters.scripted_agent.model import Answer, CallRequest, Reply, Tokens, Tools
 from adapters.scripted_agent.transcript import Entry, Transcript
 
 REFUSED = "The user refused this tool call; it was not started."
@@ -56,6 +56,7 @@ class Runner:
     _request: int = 0
     _call: int | None = None
     _said: list[str] = field(default_factory=list)
+    _spent: Tokens | None = None
 
     def __post_init__(self) -> None:
         self._turn = self.transcript.turns
@@ -102,6 +103,8 @@ class Runner:
         """The model answered; an answer to a turn that is over is dropped."""
         if self.phase is not Phase.THINKING or request != self._request:
             return
+        if reply.tokens is not None:
+            self._spent = reply.tokens + (self._spent or Tokens())
         if isinstance(reply, Answer):
             self._answer(reply.text)
             return
@@ -140,7 +143,7 @@ class Runner:
 
     def _start(self, text: str) -> None:
         self._turn += 1
-        self._said = []
+        self._said, self._spent = [], None
         self.transcript.append("user", text=text, turn=self._turn, live=False)
         self._tell("prompt_accepted", text=text, queued=False)
         self._think()
@@ -178,7 +181,9 @@ class Runner:
         self.asked = self._call = None
 
     def _end(self, outcome: str, *, error: str | None = None) -> None:
-        fields = {"outcome": outcome, "final_text": "\n".join(self._said), "error": error}
+        fields: dict[str, object] = {"outcome": outcome, "final_text": "\n".join(self._said), "error": error}
+        if self._spent is not None:
+            fields["usage"] = {"input_tokens": self._spent.read, "output_tokens": self._spent.written}
         self.phase = Phase.IDLE
         self.transcript.append("turn_end", turn=self._turn, **fields)
         self._tell("turn_end", **fields)

@@ -33,6 +33,11 @@ class View:
     draft: str = ""
     choice: Choice | None = None
     footer: str = wording.READY
+    status: str = ""
+    """A row above the box, such as a spinner."""
+    ghost: str = ""
+    """Dim words in an empty composer."""
+    more_footer: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +52,17 @@ def render(view: View, *, columns: int, rows: int) -> Frame:
     """Exactly `rows` rows of at most `columns` cells."""
     rule = wording.RULE * columns
     box = choice_rows(view.choice, columns) if view.choice else draft_rows(view.draft, columns)
+    if box == [wording.PROMPT] and view.ghost:
+        box = [f"{wording.PROMPT}{wording.DIM}{view.ghost[: columns - len(wording.PROMPT)]}{wording.NOT_DIM}"]
     queued = [row for text in view.queued for row in _fitted(wording.QUEUED, text, columns)[:2]]
-    bottom = [*queued, rule, *box, rule, f"  {view.footer}"[:columns]][-rows:]
+    status = [view.status[:columns]] if view.status else []
+    footer = [f"  {row}"[:columns] for row in (view.footer, *view.more_footer)]
+    bottom = [*status, *queued, rule, *box, rule, *footer][-rows:]
     above = _conversation(view.entries, columns=columns, rows=rows - len(bottom))
-    last = bottom[-3] if len(bottom) > 2 else ""
+    below = len(footer) + 1
+    last = bottom[-below - 1] if len(bottom) > below else ""
     column = min(sum(map(cells, last)), columns - 1)
-    return Frame([*above, *bottom], (max(rows - 3, 0), column))
+    return Frame([*above, *bottom], (max(rows - below - 1, 0), column))
 
 
 def draft_rows(draft: str, columns: int) -> list[str]:

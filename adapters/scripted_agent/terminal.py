@@ -5,6 +5,7 @@ import select
 import sys
 import termios
 import threading
+import time
 import tty
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -12,19 +13,22 @@ from datetime import timedelta
 
 from adapters.scripted_agent import wording
 from adapters.scripted_agent.keys import KeyParser, KeyPress
+from adapters.scripted_agent.quirks import Joiner, Quirks, Record, wait_for
 from adapters.scripted_agent.screen import Frame
 
 ESCAPE_LIMIT = timedelta(milliseconds=30)
 """An escape character that nothing follows for so long was the Escape key."""
 
-_BEGIN = f"\x1b]2;{wording.TITLE}\x1b\\\x1b[?2004h\x1b[2J"
+_BEGIN = f"\x1b]2;{wording.TITLE}\x1b\\\x1b[2J"
+_BRACKETS = "\x1b[?2004h"
 _END = "\x1b[?2004l\x1b[?25h\r\n"
 
 
 class Terminal:
     """The standard streams as a screen."""
 
-    def __init__(self) -> None:
+    def __init__(self, quirks: Quirks) -> None:
+        self._quirks = quirks
         self._rows: Sequence[str] = ()
         self._size = (0, 0)
 
@@ -35,7 +39,8 @@ class Terminal:
         before = termios.tcgetattr(descriptor)
         tty.setraw(descriptor)
         try:
-            self._write(_BEGIN)
+            self._write("".join(f"{row}\r\n" for row in self._quirks.scrollback) + _BEGIN)
+            self._write(_BRACKETS if self._quirks.brackets else "")
             yield
         finally:
             with suppress(OSError, termios.error):
@@ -49,6 +54,7 @@ class Terminal:
 
     def draw(self, frame: Frame, size: tuple[int, int]) -> None:
         """Shows a frame that was rendered for this size."""
+        time.sleep(self._quirks.draw_lags_seconds)
         changed = size != self._size
         out = ["\x1b[?25l", "\x1b[2J" if changed else ""]
         for number, row in enumerate(frame.rows):
@@ -65,13 +71,14 @@ class Terminal:
             data = data[os.write(sys.stdout.fileno(), data) :]
 
 
-def read_keys(tell: Callable[[KeyPress | None], None]) -> None:
+def read_keys(tell: Callable[[KeyPress | None], None], quirks: Quirks, record: Record) -> None:
     """Hands over keys from a thread of its own; None when no more can come."""
-    threading.Thread(target=_read_keys, args=(tell,), name="keys", daemon=True).start()
+    threading.Thread(target=_read_keys, args=(tell, quirks, record), name="keys", daemon=True).start()
 
 
-def _read_keys(tell: Callable[[KeyPress | None], None]) -> None:
-    descriptor, parser = sys.stdin.fileno(), KeyParser()
+def _read_keys(tell: Callable[[KeyPress | None], None], quirks: Quirks, record: Record) -> None:
+    descriptor, parser, joiner = sys.stdin.fileno(), KeyParser(), Joiner(quirks.enter_joins_seconds)
+    wait_for(quirks.reads_after)
     while True:
         limit = ESCAPE_LIMIT.total_seconds() if parser.unfinished else None
         if not select.select([descriptor], [], [], limit)[0]:
@@ -84,6 +91,7 @@ def _read_keys(tell: Callable[[KeyPress | None], None]) -> None:
             if not data:
                 tell(None)
                 return
+            record.note("read", data.decode("latin-1"))
             presses = parser.feed(data)
         for press in presses:
-            tell(press)
+            tell(joiner.join(press, now_seconds=time.monotonic()))

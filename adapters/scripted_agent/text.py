@@ -1,9 +1,21 @@
 """Text on a grid of cells: what is drawn for a character, how wide it is, where a line breaks."""
 
+import re
 import unicodedata
 
 _PICTURES = {code: 0x2400 + code for code in range(0x20) if code != 0x0A} | {0x7F: 0x2421}
+_MODE = re.compile(r" *[/!#@]")
 _CONTROLS = {picture: code for code, picture in _PICTURES.items()}
+
+
+def guarded(text: str) -> str:
+    """The text with one more blank where it would begin a command or a mode."""
+    return f" {text}" if _MODE.match(text) else text
+
+
+def unguarded(text: str) -> str:
+    """The text that was guarded: one blank before a mode's character says that it is none."""
+    return text[1:] if text.startswith(" ") and _MODE.match(text) else text
 
 
 def visible(text: str) -> str:

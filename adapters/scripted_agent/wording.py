@@ -10,11 +10,17 @@ NEW_LINE = "| "
 WRAPPED = "  "
 """Before the rest of a line that is wider than the screen."""
 
+DIM, NOT_DIM = "\x1b[2m", "\x1b[22m"
+"""Around words that are only suggested."""
+
 STARTING = "starting"
 READY = "ready"
 READY_WITHOUT_TOOLS = "ready · no tools: the bridge did not start"
 LEAVING = "ready · press ctrl-c again to exit"
 WORKING = "working · esc to interrupt"
+SPINNER = "✻✶✳✢"
+SPINNING = "{glyph} Working… ({seconds}s · ↑ {tokens:.1f}k tokens)"
+COMMANDS = "commands: /clear  /compact"
 CHOOSING = "enter to choose · up and down to move"
 QUEUED = "queued: "
 

@@ -1,32 +1,31 @@
-"""What the bridge answers to each MCP message. Requests that need the server have a thread each."""
+"""What the bridge answers to each MCP message. Requests that need the server have a task each."""
 
-import threading
-from collections.abc import Callable
+import time
+from collections.abc import Generator
 from contextlib import suppress
 
 from . import jsonrpc, texts
 from .in_flight import InFlight
 from .jsonrpc import Message, Notification, Request, RpcError
+from .loop import Loop, Task, Wait
 from .server_api import ToolServer
 from .session_file import Session
 from .stdio import LONGEST_LINE, Output
 from .tool_call import ToolCall
-from .unix_http import Exchange, ExchangeError
-from .workers import Workers
+from .unix_http import ExchangeError
 
 NAME = "api-bridge"
 VERSION = "0.1.0"
 PROTOCOL_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 
-Work = Callable[[Exchange], Message]
+Work = Generator[Wait, bool, Message]
 
 
 class Bridge:
-    def __init__(self, session: Session, output: Output) -> None:
+    def __init__(self, session: Session, output: Output, loop: Loop) -> None:
         self._session, self._output = session, output
         self._server = ToolServer(session)
-        self._in_flight = InFlight(output)
-        self._workers = Workers()
+        self._in_flight = InFlight(loop)
 
     def take(self, line: bytes | None) -> None:
         """Act on one line of the client's. Returns at once, and raises nothing because of what the line holds."""
@@ -60,58 +59,51 @@ class Bridge:
             case "ping":
                 self._output.send(jsonrpc.result(request.id, {}))
             case "tools/list":
-                self._start(request, lambda exchange: self._list(request, exchange))
+                self._in_flight.start(request.id, self._run(request, self._list(request)))
             case "tools/call":
                 call = ToolCall(request)
-                self._start(request, lambda exchange: self._call(request, call, exchange))
+                work = self._run(request, self._call(request, call))
+                self._in_flight.start(request.id, work, *self._reports(call))
             case _:
                 raise RpcError(jsonrpc.METHOD_NOT_FOUND, f"no method {request.method[:100]!r}", request.id)
 
-    def _start(self, request: Request, work: Work) -> None:
-        exchange = self._in_flight.open(request.id)
-        try:
-            self._workers.start(lambda: self._run(request, exchange, work))
-        except RuntimeError:  # the system gives no more threads
-            fault = jsonrpc.error(
-                request.id, jsonrpc.INTERNAL_ERROR, "too many requests at once; this one was not started"
-            )
-            self._in_flight.finish(request.id, exchange, fault)
-
-    def _run(self, request: Request, exchange: Exchange, work: Work) -> None:
+    def _run(self, request: Request, work: Work) -> Generator[Wait, bool, None]:
+        """Answer a request with what the work makes of it. Stopped, it answers nothing."""
         fault = "a fault in the bridge; whether the operation happened is unknown"
         answer = jsonrpc.error(request.id, jsonrpc.INTERNAL_ERROR, fault)
         try:
-            answer = work(exchange)
+            answer = yield from work
         finally:
-            self._in_flight.finish(request.id, exchange, answer)
+            if request.id in self._in_flight:
+                self._in_flight.end(request.id)
+                self._output.send(answer)
 
-    def _list(self, request: Request, exchange: Exchange) -> Message:
+    def _list(self, request: Request) -> Work:
         try:
-            tools = self._server.tools(exchange)
+            tools = yield from self._server.tools()
         except ExchangeError as error:
             problem = texts.list_missing(self._session.id, str(error))
             return jsonrpc.error(request.id, jsonrpc.INTERNAL_ERROR, problem)
         return jsonrpc.result(request.id, {"tools": [tool.shown for tool in tools]})
 
-    def _call(self, request: Request, call: ToolCall, exchange: Exchange) -> Message:
-        over = threading.Event()
-        if self._session.progress_seconds is not None and call.progress_token is not None:
-            arguments = (request, call, exchange, over, self._session.progress_seconds)
-            threading.Thread(target=self._report_progress, args=arguments, name="progress", daemon=True).start()
-        try:
-            return jsonrpc.result(request.id, call.run(self._server, exchange))
-        finally:
-            over.set()
+    def _call(self, request: Request, call: ToolCall) -> Work:
+        return jsonrpc.result(request.id, (yield from call.run(self._server)))
 
-    def _report_progress(
-        self, request: Request, call: ToolCall, exchange: Exchange, over: threading.Event, interval_seconds: float
-    ) -> None:
-        step = 0
-        while not over.wait(interval_seconds):
+    def _reports(self, call: ToolCall) -> list[Task]:
+        """The task that reports progress, where the session wants it and the client can tell it apart."""
+        interval_seconds = self._session.progress_seconds
+        if interval_seconds is None or call.progress_token is None:
+            return []
+        return [self._report(call, interval_seconds)]
+
+    def _report(self, call: ToolCall, interval_seconds: float) -> Task:
+        began, step = time.monotonic(), 0
+        while True:
             step += 1
+            yield Wait(until=began + step * interval_seconds)
             message = f"{call.name} still running ({step * interval_seconds:.0f}s)"
             params: Message = {"progressToken": call.progress_token, "progress": step, "message": message}
-            self._in_flight.tell(request.id, exchange, jsonrpc.notification("notifications/progress", params))
+            self._output.send(jsonrpc.notification("notifications/progress", params))
 
 
 def _initialize(params: Message) -> Message:

@@ -16,10 +16,10 @@ if __name__ == "__main__":  # started by its path: its siblings lie beside it, a
         sys.modules[name] = ModuleType(name)
         sys.modules[name].__path__ = [path]
 
+from mcp_agent.bridge.loop import Loop
 from mcp_agent.bridge.server_api import ToolServer
 from mcp_agent.bridge.session_file import read_session
 from mcp_agent.bridge.strict_json import loads
-from mcp_agent.bridge.unix_http import Exchange
 
 LARGEST_EVENT = 8 * 1024 * 1024
 TELL_SECONDS = 2.0
@@ -34,7 +34,7 @@ def main(session_file: str) -> None:
     if len(event) > LARGEST_EVENT or not isinstance(loads(event), dict):
         return
     spool(event, os.path.join(os.path.dirname(os.path.abspath(session_file)), "events"))
-    ToolServer(read_session(session_file)).tell_of_event(Exchange(), TELL_SECONDS)
+    Loop().run(ToolServer(read_session(session_file)).tell_of_event(TELL_SECONDS))
 
 
 def spool(event: bytes, directory: str) -> None:

@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from .dispatch import Bridge
 from .lifetime import watch_parent
+from .loop import Loop
 from .session_file import Session, SessionFileInvalid, read_session
 from .stdio import Output, read_lines
 
@@ -40,18 +41,15 @@ def _become_the_bridge() -> None:
 
 
 def _serve(session: Session) -> None:
-    bridge: Bridge
-
-    def leave() -> None:
-        """Cancel what runs by closing its connections, and go, whatever the other threads do."""
-        bridge.cancel_all()
-        os._exit(0)
-
-    output = Output(1, on_broken=leave)
-    bridge = Bridge(session, output)
-    watch_parent(on_death=leave)
-    for line in read_lines(0):
-        bridge.take(line)
+    output, loop = Output(1, on_broken=_leave), Loop()
+    bridge = Bridge(session, output, loop)
+    watch_parent(on_death=_leave)
+    loop.run(read_lines(0, bridge.take))
     bridge.cancel_all()
     output.drain(LAST_WORDS_SECONDS)
-    leave()
+    _leave()
+
+
+def _leave() -> None:
+    """Go, whatever other threads do. The system closes the connections, which cancels what runs."""
+    os._exit(0)

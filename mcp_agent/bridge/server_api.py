@@ -1,11 +1,14 @@
 """The tool server's routes that a bridge uses, as `docs/architecture.md` lists them."""
 
 import time
+from collections.abc import Generator
+from contextlib import suppress
 
+from .loop import Wait
 from .server_start import connect
 from .session_file import Session
 from .strict_json import loads
-from .unix_http import ConnectionLost, DeadlinePassed, Exchange, ExchangeError, NotSent, Response, encode_request
+from .unix_http import Connection, ConnectionLost, DeadlinePassed, ExchangeError, NotSent, Response, encode_request
 
 LIST_SECONDS = 10.0
 _PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~")
@@ -36,20 +39,22 @@ class Tool:
 
 
 class ToolServer:
-    """The server as one session's bridge sees it. Safe to use from many threads, each with its own exchange."""
+    """The server as one session's bridge sees it. Closing what a method returned closes its connection."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
         self._tools: dict[str, Tool] = {}
+        self._kept: Connection | None = None
+        """The connection of the newest answer. Calls that run at the same time have one each."""
 
-    def tools(self, exchange: Exchange) -> list[Tool]:
+    def tools(self) -> Generator[Wait, bool, list[Tool]]:
         """Ask for the session's tools. A lost connection is tried once more, because reading changes nothing."""
         request = encode_request("GET", self._path("tools"), headers=self._headers())
         deadline = time.monotonic() + min(LIST_SECONDS, self.session.ordinary_seconds)
         try:
-            response = self._ask(exchange, request, deadline)
+            response = yield from self._ask(request, deadline)
         except ConnectionLost:
-            response = self._ask(exchange, request, deadline)
+            response = yield from self._ask(request, deadline)
         listed = _answer(response).get("tools")
         if not isinstance(listed, list):
             raise BadAnswer("the server's tool list is not a list")
@@ -57,11 +62,11 @@ class ToolServer:
         self._tools = {tool.name: tool for tool in tools}
         return tools
 
-    def find(self, exchange: Exchange, name: str) -> Tool:
+    def find(self, name: str) -> Generator[Wait, bool, Tool]:
         """The tool of that name; one that nobody listed is left to the server to refuse."""
         if name not in self._tools:
             try:
-                self.tools(exchange)
+                yield from self.tools()
             except (ConnectionLost, DeadlinePassed, BadAnswer) as error:
                 raise NotSent(f"the tool list could not be read: {error}") from error
         return self._tools.get(name) or Tool({"name": name, "category": "virtual"})
@@ -69,28 +74,44 @@ class ToolServer:
     def limit_seconds(self, tool: Tool) -> float:
         return self.session.long_running_seconds if tool.long_running else self.session.ordinary_seconds
 
-    def call(self, exchange: Exchange, tool: Tool, *, body: bytes, call_id: str, deadline: float) -> tuple[str, object]:
+    def call(
+        self, tool: Tool, *, body: bytes, call_id: str, deadline: float
+    ) -> Generator[Wait, bool, tuple[str, object]]:
         """Send the call, once, and return its text and structured content."""
         headers = self._headers() | {"X-Call-Id": call_id, "Content-Type": "application/json"}
         request = encode_request("POST", self._path(tool.route), headers=headers, body=body)
-        answer = _answer(self._ask(exchange, request, deadline))
+        answer = _answer((yield from self._ask(request, deadline)))
         text, structured = answer.get("text"), answer.get("structured")
         if not isinstance(text, str) or not (structured is None or isinstance(structured, dict)):
             raise BadAnswer("the server's answer is not a tool result")
         return text, structured
 
-    def tell_of_event(self, exchange: Exchange, limit_seconds: float) -> None:
+    def tell_of_event(self, limit_seconds: float) -> Generator[Wait, bool, None]:
         """Say that an event has been spooled. A server that is down reads the spool when it starts."""
         request = encode_request("POST", self._path("events"), headers=self._headers())
-        exchange.connect(self.session.socket)
-        exchange.ask(request, time.monotonic() + limit_seconds)
+        with suppress(OSError, ExchangeError):
+            yield from Connection(self.session.socket).ask(request, time.monotonic() + limit_seconds)
 
-    def _ask(self, exchange: Exchange, request: bytes, deadline: float) -> Response:
+    def _ask(self, request: bytes, deadline: float) -> Generator[Wait, bool, Response]:
+        connection = self._take_kept() or (yield from connect(self.session, deadline))
         try:
-            connect(exchange, self.session, deadline)
-            return exchange.ask(request, deadline)
+            return (yield from connection.ask(request, deadline))
         finally:
-            exchange.close()
+            self._keep_or_close(connection)
+
+    def _take_kept(self) -> Connection | None:
+        """The kept connection if a request on it is as sure to be read as one on a new connection."""
+        kept, self._kept = self._kept, None
+        if kept is not None and not kept.is_usable():
+            kept.close()
+            return None
+        return kept
+
+    def _keep_or_close(self, connection: Connection) -> None:
+        if self._kept is None and connection.is_kept:
+            self._kept = connection
+        else:
+            connection.close()
 
     def _path(self, rest: str) -> str:
         return f"/s/{_quote(self.session.id)}/{rest}"

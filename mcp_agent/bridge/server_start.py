@@ -5,44 +5,42 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Generator
 from contextlib import suppress
 
+from .loop import Wait
 from .session_file import Session
-from .unix_http import Exchange, NotSent
+from .unix_http import Connection, NotSent
 
 START_SECONDS = 10.0
 RETRY_SECONDS = 0.05
 
 
-def connect(exchange: Exchange, session: Session, deadline: float) -> None:
-    """Connect the exchange, starting the server if need be. Raises NotSent when there is no server in time."""
+def connect(session: Session, deadline: float) -> Generator[Wait, bool, Connection]:
+    """A new connection, for which the server is started if need be. Raises NotSent when there is none in time."""
     began = time.monotonic()
     give_up = min(began + START_SECONDS, deadline)
     start = _Start(session)
     try:
-        while not _connected(exchange, session, start):
+        while (connection := _connected(session, start)) is None:
             if time.monotonic() >= give_up:
                 raise NotSent(f"no server answered on {session.socket} within {give_up - began:.1f}s{start.note}")
-            if exchange.abandoned_within(RETRY_SECONDS):
-                raise NotSent("the request was cancelled before it was sent")
+            yield Wait(until=time.monotonic() + RETRY_SECONDS)
     finally:
         start.release()
+    return connection
 
 
-def _connected(exchange: Exchange, session: Session, start: "_Start") -> bool:
+def _connected(session: Session, start: "_Start") -> Connection | None:
     try:
-        exchange.connect(session.socket)
+        return Connection(session.socket)
     except (ConnectionRefusedError, FileNotFoundError):
-        exchange.close()
         start.advance()
-        return False
+        return None
     except BlockingIOError:  # its queue is full: a server is there, and busy
-        exchange.close()
-        return False
+        return None
     except OSError as error:
-        exchange.close()
         raise NotSent(f"the server's socket {session.socket} cannot be used ({error})") from error
-    return True
 
 
 class _Start:

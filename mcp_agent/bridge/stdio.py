@@ -4,28 +4,61 @@ import os
 import select
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 
 from .jsonrpc import Message
+from .loop import Wait
 from .strict_json import dumps_line
 
 LONGEST_LINE = 64 * 1024 * 1024
 """Bytes; a longer line is skipped, so that no client can fill the memory."""
 
 
-def read_lines(descriptor: int) -> Iterator[bytes | None]:
-    """Every line that is not blank until the end of input; None for one that was too long."""
-    try:
-        stream = open(descriptor, "rb", buffering=1 << 16, closefd=False)  # noqa: SIM115 - open as long as we live
-    except OSError:
-        return
-    while line := stream.readline(LONGEST_LINE):
-        if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
-            while line and not line.endswith(b"\n"):
-                line = stream.readline(LONGEST_LINE)
+_AT_ONCE = 1 << 16
+
+
+def read_lines(descriptor: int, take: Callable[[bytes | None], None]) -> Generator[Wait, bool, None]:
+    """Hand on every line that is not blank until the end of input; None for one that was too long."""
+    lines, data = _Lines(), b"\n"
+    while data:
+        yield Wait(descriptor)
+        try:
+            data = os.read(descriptor, _AT_ONCE)
+        except OSError:
+            data = b""
+        for line in lines.of(data) if data else lines.last():
+            take(line)
+
+
+class _Lines:
+    """Puts lines together from what was read."""
+
+    def __init__(self) -> None:
+        self._begun = bytearray()
+        self._is_too_long = False
+
+    def of(self, data: bytes) -> Iterator[bytes | None]:
+        """The lines that this ends."""
+        *ends, begun = data.split(b"\n")
+        for end in ends:
+            self._add(end)
+            yield from self.last()
+        self._add(begun)
+
+    def last(self) -> Iterator[bytes | None]:
+        """The line that has begun, as it is."""
+        line, was_too_long = bytes(self._begun), self._is_too_long
+        self._begun, self._is_too_long = bytearray(), False
+        if was_too_long:
             yield None
-        elif not line.isspace():
+        elif line and not line.isspace():
             yield line
+
+    def _add(self, part: bytes) -> None:
+        if self._is_too_long or len(self._begun) + len(part) >= LONGEST_LINE:
+            self._begun, self._is_too_long = bytearray(), True
+        else:
+            self._begun += part
 
 
 class Output:

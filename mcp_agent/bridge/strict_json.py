@@ -9,14 +9,14 @@ _LINE_BREAKS = ("\u0085", "\u2028", "\u2029")
 def loads(text: bytes) -> object:
     """Decode UTF-8 JSON; ValueError for anything else: NaN, numbers beyond a float and bottomless nesting included."""
     try:
-        return json.loads(text.decode(), parse_constant=_refuse, parse_float=_finite)
+        return _DECODER.decode(text.decode())
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
 
 
 def dumps_line(value: object) -> bytes:
     """One line of UTF-8. A lone surrogate, which strict readers refuse, becomes a question mark."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = _LINE_ENCODER.encode(value)
     for character in _LINE_BREAKS:
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text.encode("utf-8", "replace") + b"\n"
@@ -25,7 +25,7 @@ def dumps_line(value: object) -> bytes:
 def dumps(value: object) -> bytes:
     """Encode as ASCII; ValueError for what cannot be encoded."""
     try:
-        return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
+        return _ASCII_ENCODER.encode(value).encode()
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
 
@@ -39,3 +39,8 @@ def _finite(text: str) -> float:
     if not math.isfinite(number):
         raise ValueError("a number is too large")
     return number
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
+_LINE_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+_ASCII_ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))

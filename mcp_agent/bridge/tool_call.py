@@ -1,10 +1,13 @@
 """One `tools/call`: whatever becomes of it, the answer is an ordinary result that the model can act on."""
 
+from collections.abc import Generator
+
 from . import texts
 from .jsonrpc import INVALID_PARAMS, Message, Request, RpcError
+from .loop import Wait
 from .server_api import BadAnswer, Refused, ToolServer
 from .strict_json import dumps
-from .unix_http import ConnectionLost, DeadlinePassed, Exchange, NotSent
+from .unix_http import ConnectionLost, DeadlinePassed, NotSent
 
 
 class ToolCall:
@@ -25,13 +28,15 @@ class ToolCall:
         self.name = name
         self.progress_token = _progress_token(request.params.get("_meta"))
 
-    def run(self, server: ToolServer, exchange: Exchange) -> Message:
-        """Do the call on this exchange and return the MCP result."""
+    def run(self, server: ToolServer) -> Generator[Wait, bool, Message]:
+        """Do the call and return the MCP result."""
         call = texts.Call(server.session.id, self.name, server.session.ordinary_seconds)
         try:
-            tool = server.find(exchange, self.name)
+            tool = yield from server.find(self.name)
             call.limit_seconds = server.limit_seconds(tool)
-            text, structured = server.call(exchange, tool, body=self.body, call_id=call.call_id, deadline=call.deadline)
+            text, structured = yield from server.call(
+                tool, body=self.body, call_id=call.call_id, deadline=call.deadline
+            )
         except NotSent as error:
             return _result(texts.not_started(call, str(error)))
         except DeadlinePassed:

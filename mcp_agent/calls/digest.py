@@ -16,10 +16,15 @@ def canonical(arguments: Mapping[str, object]) -> str:
     JSON has one kind of number, and programs on the way may respell it. Booleans are no numbers, lists keep their
     order, and texts are compared as they are: `é` in one and in two code points are two texts.
     """
-    plain = json.loads(json.dumps(arguments), parse_float=_number)
-    return json.dumps(plain, sort_keys=True, separators=(",", ":"))
+    texts_only = all(isinstance(value, str) for value in arguments.values())
+    plain = arguments if texts_only else _DECODER.decode(json.dumps(arguments))
+    return _ENCODER.encode(plain)
 
 
 def _number(text: str) -> int | float:
     number = float(text)
     return int(number) if number.is_integer() else number
+
+
+_DECODER = json.JSONDecoder(parse_float=_number)
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"))

@@ -7,7 +7,6 @@ measures both. An event loop writes intents by `noting.write_ahead`; every metho
 """
 
 import logging
-import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -109,36 +108,43 @@ class Ledger(LedgerReader):
         return over
 
     def _write(self, added: Sequence[Row], *, durable: bool) -> None:
+        """Write facts of one call, and before them what was not written yet, all or nothing."""
         with self.lock:
+            if not self.unwritten:
+                with LEDGER.translated(self.path):
+                    self._wait_for_the_disk(durable)
+                    self._insert(added)
+                return
             with self._transaction(durable=durable):
                 for row in self.unwritten:
                     self._insert_again(row)
-                for row in added:
-                    self._insert(row)
+                self._insert(added)
             self.unwritten.clear()
 
     def _insert_again(self, row: Row) -> None:
         """Insert a fact that was not written before; its call may have been pruned since."""
         try:
-            self._insert(row)
+            self._insert([row])
         except UnknownCall:
             _log_lost(self.path, row)
 
-    def _insert(self, row: Row) -> None:
-        values = (row.call_id, row.at, row.kind, row.facts)
-        if row.kind != "intent":
-            if self.connection.execute(rows.INSERT_FACT, values).rowcount == 0:
-                raise UnknownCall(row.call_id)
+    def _insert(self, added: Sequence[Row]) -> None:
+        """Insert facts of one call by one statement, which outside of a transaction is one by itself."""
+        if not added:
             return
-        try:
-            self.connection.execute(rows.INSERT_INTENT, values)
-        except sqlite3.IntegrityError as error:
-            raise DuplicateCall(row.call_id) from error
+        is_intent, call_id = added[0].kind == "intent", added[0].call_id
+        values = [value for row in added for value in row.values]
+        if self.connection.execute(rows.insert(len(added), is_intent=is_intent), (*values, call_id)).rowcount == 0:
+            raise DuplicateCall(call_id) if is_intent else UnknownCall(call_id)
+
+    def _wait_for_the_disk(self, durable: bool) -> None:
+        """Whether the next transaction ends only when the disk has it."""
+        self.connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
 
     @contextmanager
     def _transaction(self, *, durable: bool) -> Iterator[None]:
         with self.lock, LEDGER.translated(self.path):
-            self.connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            self._wait_for_the_disk(durable)
             self.connection.execute("BEGIN IMMEDIATE")
             try:
                 yield

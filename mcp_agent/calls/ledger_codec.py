@@ -6,13 +6,11 @@ Reading is lenient towards other versions: fields that are new are ignored, and 
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields
 from enum import StrEnum
 from functools import cache
 from typing import Any, get_args, get_origin, get_type_hints
 
 from mcp_agent.calls.ledger_events import (
-    Dispatched,
     DuplicateAllowed,
     Event,
     Evidence,
@@ -33,7 +31,6 @@ LONGEST_TEXT = 4000
 
 KINDS: Mapping[str, type[Any]] = {
     "intent": Intent,
-    "dispatched": Dispatched,
     "slow": Slow,
     "progress": Progress,
     "wait_ended": WaitEnded,
@@ -48,6 +45,7 @@ KINDS: Mapping[str, type[Any]] = {
 
 _NAMES = {event: kind for kind, event in KINDS.items()}
 _BOUNDED = {"detail", "note", "text"}
+_ENCODER = json.JSONEncoder(separators=(",", ":"))
 
 
 def kind_of(event: Event) -> str:
@@ -57,8 +55,7 @@ def kind_of(event: Event) -> str:
 
 def encode(event: Event) -> str:
     """The fact as one JSON object in ASCII; over-long texts are cut, and say so."""
-    facts = {field.name: _plain(field.name, getattr(event, field.name)) for field in fields(event)}
-    return json.dumps(facts, separators=(",", ":"))
+    return _ENCODER.encode({name: _plain(name, getattr(event, name)) for name in _hints(kind_of(event))})
 
 
 def decode(kind: str, text: str) -> Event | Unrecognised:

@@ -66,11 +66,6 @@ class Intent:
 
 
 @dataclass(frozen=True, slots=True)
-class Dispatched:
-    """The work was begun: from here on it may have had an effect."""
-
-
-@dataclass(frozen=True, slots=True)
 class Slow:
     """The call takes longer than most, and is waited for all the same."""
 
@@ -143,19 +138,7 @@ class Offered:
     """It was the answer to a question about this call, or to a repetition of it, and not news beside another answer."""
 
 
-Event = (
-    Intent
-    | Dispatched
-    | Slow
-    | Progress
-    | WaitEnded
-    | Outcome
-    | Evidence
-    | Resolved
-    | Gated
-    | DuplicateAllowed
-    | Offered
-)
+Event = Intent | Slow | Progress | WaitEnded | Outcome | Evidence | Resolved | Gated | DuplicateAllowed | Offered
 
 
 @dataclass(frozen=True, slots=True)

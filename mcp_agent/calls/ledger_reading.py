@@ -98,7 +98,8 @@ class LedgerReader:
     def similar(self, session: str, tool: str, *, digest: str) -> tuple[CallState, ...]:
         """Identical calls of the session whose caller knows no outcome, newest first: all that a gate can ask for."""
         query = rows.ALL_CALLS + rows.IDENTICAL + rows.NOT_ANSWERED + rows.NEWEST_FIRST
-        return tuple(self._states(self._ids(query, session, tool, digest), wanted=lambda call: not call.answered))
+        ids = self._ids(query, session, digest)
+        return tuple(self._states(ids, wanted=lambda call: call.tool == tool and not call.answered))
 
     def late_unoffered(self, session: str) -> tuple[CallState, ...]:
         """The session's calls with a late outcome that it was not told of, oldest first."""

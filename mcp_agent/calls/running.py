@@ -3,7 +3,7 @@
 The ledger says what is known of a call; this says how it is reached to be cancelled.
 """
 
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -27,6 +27,8 @@ class Running:
 class RunningCalls:
     """The cancel scopes of calls, by call id."""
 
+    on_end: Callable[[str], object] = lambda _: None
+    """Called with the session of a wait or a work that has ended."""
     _waits: dict[str, Running] = field(default_factory=dict)
     _works: dict[str, Running] = field(default_factory=dict)
 
@@ -34,6 +36,11 @@ class RunningCalls:
     def count(self) -> int:
         """How many calls run, waited for or not."""
         return len(self._waits.keys() | self._works.keys())
+
+    def at_work_for(self, session_id: str) -> str | None:
+        """What keeps a session from being idle; None when no call of it runs."""
+        count = sum(running.session_id == session_id for running in self._each())
+        return f"{count} tool calls run" if count > 1 else "a tool call runs" if count else None
 
     def runs(self, call_id: str) -> bool:
         """Whether something of the call may still come to an end in this server."""
@@ -47,14 +54,21 @@ class RunningCalls:
     @contextmanager
     def wait(self, call_id: str, *, session_id: str) -> Generator[Running]:
         """The wait for a call; cancelling it cancels the work too."""
-        with _entered(self._waits, call_id, session_id) as running:
+        with self._telling(session_id), _entered(self._waits, call_id, session_id) as running:
             yield running
 
     @contextmanager
     def work(self, call_id: str, *, session_id: str) -> Generator[None]:
         """The work itself, which is how it is reached when nobody waits for it any more."""
-        with _entered(self._works, call_id, session_id):
+        with self._telling(session_id), _entered(self._works, call_id, session_id):
             yield
+
+    @contextmanager
+    def _telling(self, session_id: str) -> Generator[None]:
+        try:
+            yield
+        finally:
+            self.on_end(session_id)
 
     async def cancel(self, call_id: str) -> bool:
         """Cancel one call and wait, bounded, for its clean-up; False when it does not run here."""

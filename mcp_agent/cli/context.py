@@ -3,23 +3,19 @@
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
 
 import typer
 
-from mcp_agent import registry
 from mcp_agent.config import load_config
 from mcp_agent.errors import BadWorkingDirectory, McpAgentError, UsageError
 from mcp_agent.server.client import Client, limit_warnings
-from mcp_agent.sessions.environment import named_by_adapter, shared
-from mcp_agent.sessions.launching import find_executable
-from mcp_agent.sessions.manager import check_working_directory
+from mcp_agent.server.starting import PACKAGE
 from mcp_agent.sessions.record import load_records
 from mcp_agent.state import StateDirectory
 from mcp_agent.timeouts import SETTING_VARIABLES
-from mcp_agent.tmux.version import check_tmux
 
 
 def state_directory() -> StateDirectory:
@@ -44,7 +40,7 @@ def client_for_session() -> Client:
 
 
 def _warn(connected: Client) -> None:
-    for warning in [*limit_warnings(connected.server), *_not_in_force(connected.server)]:
+    for warning in [*limit_warnings(connected.server), *_not_in_force(connected.server), *_elsewhere(connected.server)]:
         typer.echo(f"warning: {warning}", err=True)
 
 
@@ -58,6 +54,14 @@ def _not_in_force(server: Mapping[str, object]) -> list[str]:
         for name in SETTING_VARIABLES
         if name in os.environ and os.environ[name] != known.get(name)
     ]
+
+
+def _elsewhere(server: Mapping[str, object]) -> list[str]:
+    """A server of the same version may be another checkout's."""
+    package = server.get("package")
+    if package in {None, str(PACKAGE)}:
+        return []
+    return [f"the running server is the one of {package}; run `mcp-agent server stop` first to have this one's"]
 
 
 def sessions_may_live(state: StateDirectory) -> bool:
@@ -80,55 +84,12 @@ def prompt_text(argument: str) -> str:
     return text
 
 
-def start_body(
-    *,
-    provider: str,
-    directory: Path,
-    allow_tools: Sequence[str],
-    tools: Sequence[str] | None,
-    trust: bool,
-    model: str | None,
-    permission_mode: str | None,
-    model_endpoint: str | None,
-    model_key_variable: str | None,
-) -> dict[str, object]:
-    """The body of `POST /sessions` for these options, checked as far as this side can. Raises on bad input."""
-    adapter = registry.load(provider)
-    working_directory = absolute(directory)
-    check_working_directory(working_directory)
-    common = shared(os.environ, home=None)
-    find_executable(adapter, common)
-    check_tmux()
-    environment = {**common, **named_by_adapter(os.environ, adapter.environment_names)}
-    body: dict[str, object] = {
-        "provider": provider,
-        "working_directory": str(working_directory),
-        "environment": environment,
-        "allow_tools": list(allow_tools),
-        "tools": list(tools) if tools else None,
-        "trust": trust,
-        "model": model,
-        "permission_mode": permission_mode,
-    }
-    if model_endpoint is not None:
-        body["endpoint"] = {"base_url": model_endpoint, "api_key": _key(model_key_variable)}
-    return body
-
-
 def absolute(directory: Path) -> Path:
     """The directory as a person means it. Raises `BadWorkingDirectory` when the current one is gone."""
     try:
         return directory.expanduser().absolute()
     except FileNotFoundError as error:
         raise BadWorkingDirectory(directory, "the current directory does not exist any more") from error
-
-
-def _key(variable: str | None) -> str:
-    if variable is None:
-        raise UsageError("--model-endpoint needs --model-key-variable, the name of a variable that holds its key")
-    if not os.environ.get(variable):
-        raise UsageError(f"--model-key-variable: the variable {variable} is not set")
-    return os.environ[variable]
 
 
 def print_json(value: Mapping[str, object]) -> None:

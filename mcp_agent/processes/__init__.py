@@ -6,7 +6,14 @@ here imports more than the standard library (on Linux): the supervisor of each s
 """
 
 from mcp_agent.processes.identity import ProcessIdentity, identify, is_alive
-from mcp_agent.processes.search import CALL_MARK, SESSION_MARK, descendants, marked, with_descendants
+from mcp_agent.processes.search import (
+    CALL_MARK,
+    SESSION_MARK,
+    descendants,
+    marked,
+    with_descendants,
+    without_mark,
+)
 from mcp_agent.processes.signalling import send_signal
 
 __all__ = [
@@ -19,4 +26,5 @@ __all__ = [
     "marked",
     "send_signal",
     "with_descendants",
+    "without_mark",
 ]

@@ -45,6 +45,14 @@ def marked(variable: str, value: str) -> list[ProcessIdentity]:
     return [identity for identity, _ in _living() if mark in table.environment(identity.pid)]
 
 
+def without_mark(processes: Iterable[ProcessIdentity], variable: str) -> list[ProcessIdentity]:
+    """Those of the processes whose program was started without this variable."""
+    start = os.fsencode(f"{variable}=")
+    return [
+        process for process in processes if not any(entry.startswith(start) for entry in table.environment(process.pid))
+    ]
+
+
 def _living() -> Iterator[tuple[ProcessIdentity, int]]:
     """Every living process with its parent's pid."""
     for pid in table.pids():

@@ -15,20 +15,33 @@ from mcp_agent.errors import (
     BadArguments,
     BadRequest,
     CallNotTaken,
+    CommandRefused,
     Internal,
     LedgerUnusable,
     McpAgentError,
     ServerStopped,
     ServerStopping,
+    StoreUnusable,
     UnknownCall,
+    UnknownMessage,
     UnknownSession,
     UnknownTool,
     UsageError,
 )
-from mcp_agent.server import call_routes, input_routes, session_routes, tool_routes, turn_routes
+from mcp_agent.server import (
+    call_routes,
+    ending_routes,
+    event_routes,
+    input_routes,
+    session_routes,
+    tool_routes,
+    turn_routes,
+)
 from mcp_agent.server.auth import RuntimeOf, owner
 from mcp_agent.server.connection import ClientGone
 from mcp_agent.server.runtime import Runtime
+from mcp_agent.server.session_names import SessionNames
+from mcp_agent.server.starting import PACKAGE
 
 log = logging.getLogger(__name__)
 
@@ -47,8 +60,11 @@ def create_app(runtime: Runtime) -> FastAPI:
     app.include_router(session_routes.router)
     app.include_router(input_routes.router)
     app.include_router(turn_routes.router)
+    app.include_router(event_routes.router)
+    app.include_router(ending_routes.router)
     app.include_router(tool_routes.owner_router)
     app.include_router(call_routes.router)
+    app.add_middleware(SessionNames, runtime=runtime)
     app.add_exception_handler(McpAgentError, _known)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _refused)
@@ -62,6 +78,7 @@ async def show_server(runtime: RuntimeOf) -> Json:
     return {
         "pid": os.getpid(),
         "version": __version__,
+        "package": str(PACKAGE),
         "home": str(runtime.state.root),
         "socket": str(runtime.state.server_socket),
         "sessions": sum(session.status.end is None for session in runtime.sessions.all()),
@@ -93,7 +110,7 @@ async def openapi(request: Request) -> Json:
 
 async def _known(_: Request, error: Exception) -> Response:
     assert isinstance(error, McpAgentError)
-    return _error(_status(error), error)
+    return refusal(error)
 
 
 async def _invalid(_: Request, error: Exception) -> Response:
@@ -120,14 +137,19 @@ def _status(error: McpAgentError) -> int:
     match error:
         case AccessDenied():
             return 403
-        case UnknownSession() | UnknownTool() | UnknownCall():
+        case UnknownSession() | UnknownTool() | UnknownCall() | UnknownMessage():
             return 404
-        case UsageError() | BadArguments():
+        case UsageError() | BadArguments() | CommandRefused():
             return 400
-        case LedgerUnusable() | ServerStopped() | ServerStopping() | CallNotTaken():
+        case LedgerUnusable() | StoreUnusable() | ServerStopped() | ServerStopping() | CallNotTaken():
             return 503
         case _:
             return 409
+
+
+def refusal(error: McpAgentError) -> JSONResponse:
+    """What a client is told of an error."""
+    return _error(_status(error), error)
 
 
 def _error(status: int, error: McpAgentError) -> JSONResponse:

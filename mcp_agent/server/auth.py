@@ -27,15 +27,19 @@ async def owner(runtime: RuntimeOf, authorization: Authorization = "") -> None:
 
 
 async def session_of_token(session: str, runtime: RuntimeOf, authorization: Authorization = "") -> LiveSession:
-    """The session in the path, if the token is its own and it was not stopped."""
+    return session_of(session, runtime, authorization)
+
+
+SessionOfToken = Annotated[LiveSession, Depends(session_of_token)]
+
+
+def session_of(session: str, runtime: Runtime, authorization: str) -> LiveSession:
+    """The session of this id, if the token is its own and it was not stopped."""
     known = next((live for live in runtime.sessions.all() if live.id == session), None)
     token = known.token if known is not None and known.state is not SessionState.STOPPED else ""
     if not _matches(authorization, token) or known is None:
         raise AccessDenied
     return known
-
-
-SessionOfToken = Annotated[LiveSession, Depends(session_of_token)]
 
 
 def _matches(authorization: str, token: str) -> bool:

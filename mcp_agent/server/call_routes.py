@@ -15,6 +15,7 @@ from mcp_agent.errors import UsageError
 from mcp_agent.server.auth import RuntimeOf, owner
 from mcp_agent.server.connection import while_connected
 from mcp_agent.server.runtime import Runtime
+from mcp_agent.server.session_names import session_id_of
 from mcp_agent.tools.call_outputs import last_output_at, streams
 from mcp_agent.tools.reconciling import prune
 
@@ -41,6 +42,7 @@ async def list_calls(
     runtime: RuntimeOf, session: str | None = None, *, unknown_only: bool = False, limit: Limit = LISTED
 ) -> Json:
     """Oldest first, the newest `limit` of them."""
+    session = session and await session_id_of(runtime, session)
     return {"calls": await calls_of(runtime, session, unknown_only=unknown_only, limit=limit)}
 
 

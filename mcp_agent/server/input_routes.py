@@ -1,32 +1,77 @@
 """The owner's routes for what goes into a session."""
 
+from dataclasses import asdict
+
 import anyio
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict
 
 from mcp_agent.server.auth import RuntimeOf, owner
+from mcp_agent.server.views import message_view
+from mcp_agent.sessions.commanding import command
+from mcp_agent.sessions.input import SendMode
 
 router = APIRouter(prefix="/sessions/{session_id}", dependencies=[Depends(owner)])
 
 Json = dict[str, object]
 
 
-class SendPrompt(BaseModel):
+class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
+
+class SendPrompt(_Body):
     text: str
+    mode: SendMode = SendMode.NOW
     clear_draft: bool = False
-    """Discard what stands in the composer first."""
+    """Discard what stands in the composer first; a queued message never does."""
+
+
+class RunCommand(_Body):
+    text: str
 
 
 @router.post("/send")
 async def send_prompt(session_id: str, body: SendPrompt, runtime: RuntimeOf) -> Json:
-    """A transaction: it goes on when the client leaves, so that no half-placed prompt stays behind."""
+    """A transaction: it goes on when the client leaves, so that no half-placed prompt stays behind.
+
+    With the mode `queue` the answer comes as soon as the message is on disk.
+    """
     with anyio.CancelScope(shield=True):
-        sent = await runtime.sessions.send(session_id, body.text, clear_draft=body.clear_draft)
-    return {"outcome": sent.outcome, "turn_id": sent.turn_id}
+        sent = await runtime.sessions.send(session_id, body.text, mode=body.mode, clear_draft=body.clear_draft)
+    return {**asdict(sent), "reason": sent.reason or None}
+
+
+@router.post("/command")
+async def run_command(session_id: str, body: RunCommand, runtime: RuntimeOf) -> Json:
+    """One of the CLI's own commands, run once; a transaction as well."""
+    with anyio.CancelScope(shield=True):
+        outcome = await command(await runtime.sessions.for_input(session_id), body.text)
+    return {"outcome": outcome}
+
+
+@router.get("/messages")
+async def list_messages(session_id: str, runtime: RuntimeOf) -> Json:
+    """Everything that was sent or queued, oldest first, as long as it is kept."""
+    session, queue = runtime.sessions.get(session_id), runtime.sessions.queue
+    obstacle, messages = queue.obstacle(session), await queue.messages.all(session.id)
+    return {"session_id": session.id, "messages": [message_view(one, obstacle=obstacle) for one in messages]}
+
+
+@router.delete("/messages/{message_id}")
+async def withdraw_message(session_id: str, message_id: str, runtime: RuntimeOf) -> Json:
+    """Take back a message that is queued still."""
+    await runtime.sessions.queue.withdraw(runtime.sessions.get(session_id), message_id)
+    return {"id": message_id, "state": "withdrawn"}
 
 
 @router.post("/interrupt")
 async def interrupt_session(session_id: str, runtime: RuntimeOf) -> Json:
     return {"interrupted": await runtime.sessions.interrupt(session_id)}
+
+
+@router.post("/turns/{turn_id}/deadline")
+async def end_turn_at_deadline(session_id: str, turn_id: str, runtime: RuntimeOf) -> Json:
+    """The caller's limit for this turn has passed: interrupt it, and stop a session that does not come back from it."""
+    interrupted, kept = await runtime.sessions.end_turn_at_deadline(session_id, turn_id)
+    return {"interrupted": interrupted, "kept": kept}

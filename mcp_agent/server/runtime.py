@@ -5,17 +5,21 @@ import sys
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import anyio
 
+from mcp_agent import registry
 from mcp_agent.calls.ledger import Ledger
 from mcp_agent.calls.running import RunningCalls
 from mcp_agent.config import Config
 from mcp_agent.server.starting import server_environment
 from mcp_agent.sessions.adopting import tmux_may_live
+from mcp_agent.sessions.keeping import keep
 from mcp_agent.sessions.launching import ServerCommand
 from mcp_agent.sessions.manager import SessionManager
+from mcp_agent.sessions.store import SessionStore
 from mcp_agent.sessions.terminals import TerminalHost
 from mcp_agent.state import StateDirectory
 from mcp_agent.timeouts import SETTING_VARIABLES, Policy
@@ -64,7 +68,7 @@ class Runtime:
             lambda: load_custom_tools(config.tools.modules, paths=config.tools.paths, taken=_BUILT_IN_NAMES)
         )
         running, stop_requested = RunningCalls(), anyio.Event()
-        with Ledger.open(state.ledger) as ledger:
+        with Ledger.open(state.ledger) as ledger, SessionStore.open(state.session_store) as store:
             lost = await anyio.to_thread.run_sync(prepare, ledger, state)
             async with anyio.create_task_group() as owner:
                 terminals = TerminalHost(lambda: _open_tmux(state), owner)
@@ -75,8 +79,13 @@ class Runtime:
                     owner=owner,
                     cancel_calls=running.cancel_session,
                     server_command=ServerCommand(SERVER_ARGV, server_environment(environ)),
+                    load_adapter=cache(registry.load),
                     size=(config.sessions.columns, config.sessions.rows),
+                    server_stops=stop_requested.is_set,
+                    store=store,
+                    reasons=(running.at_work_for,),
                 )
+                running.on_end = sessions.nudge
                 dispatcher = Dispatcher(
                     tools=_tools(config, [look_up(ledger, running, state) for look_up in LOOK_UPS], loaded.tools),
                     policy=policy,
@@ -85,7 +94,9 @@ class Runtime:
                     state=state,
                     owner=owner,
                     server_stops=stop_requested.is_set,
+                    tell=store.tell,
                 )
+                owner.start_soon(keep, store, name="keep the store")
                 owner.start_soon(recover, dispatcher, lost, name="recover lost calls")
                 await sessions.adopt(tmux_lives=lambda: tmux_may_live(state.tmux_socket))
                 yield cls(

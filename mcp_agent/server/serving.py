@@ -1,5 +1,6 @@
 """The life of one server: lock, socket, record, requests, and everything put away at the end."""
 
+import asyncio
 import fcntl
 import json
 import logging
@@ -9,8 +10,10 @@ import socket
 import sys
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from io import TextIOWrapper
 from logging.handlers import TimedRotatingFileHandler
+from typing import cast
 
 import anyio
 import uvicorn
@@ -20,6 +23,7 @@ from mcp_agent.config import load_config
 from mcp_agent.errors import McpAgentError, ServerAlreadyRunning
 from mcp_agent.processes import identify
 from mcp_agent.server.app import create_app
+from mcp_agent.server.lane import LaneProtocol
 from mcp_agent.server.runtime import Runtime
 from mcp_agent.server.starting import ALREADY_RUNNING_EXIT, READY_FD_VARIABLE, START_LOCK_SUFFIX
 from mcp_agent.state import StateDirectory, write_private
@@ -30,6 +34,9 @@ log = logging.getLogger(__name__)
 SHUTDOWN_SECONDS = 5
 """How long open requests may take to end once the server was told to stop."""
 
+KEEP_ALIVE_SECONDS = 30
+"""How long a connection may wait for its next request."""
+
 
 def main(environ: Mapping[str, str]) -> int:
     """Serve until told to stop; the exit status."""
@@ -39,7 +46,7 @@ def main(environ: Mapping[str, str]) -> int:
         state.ensure_owner_token()
         with _listening(state) as listener:
             _log_to(state)
-            anyio.run(_serve, state, listener, environ)
+            _run(state, listener, environ)
     except ServerAlreadyRunning as error:
         print(error, file=sys.stderr)  # noqa: T201 - the starter's log, or a person's terminal
         return ALREADY_RUNNING_EXIT
@@ -47,6 +54,19 @@ def main(environ: Mapping[str, str]) -> int:
         print(error, file=sys.stderr)  # noqa: T201 - the same
         return error.exit_code
     return 0
+
+
+def _run(state: StateDirectory, listener: socket.socket, environ: Mapping[str, str]) -> None:
+    """Serve; an error of ours comes out as itself, without the task groups that it went through."""
+    try:
+        anyio.run(_serve, state, listener, environ)
+    except BaseExceptionGroup as group:
+        error: BaseException = group
+        while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+            error = error.exceptions[0]
+        if isinstance(error, McpAgentError):
+            raise error from group
+        raise
 
 
 def _log_to(state: StateDirectory) -> None:
@@ -67,10 +87,12 @@ def _private(path: str, flags: int) -> int:
 
 async def _serve(state: StateDirectory, listener: socket.socket, environ: Mapping[str, str]) -> None:
     async with Runtime.open(state, load_config(), environ=environ) as runtime:
+        protocol = cast("type[asyncio.Protocol]", partial(LaneProtocol, runtime=runtime))
         server = _Server(
             uvicorn.Config(
                 create_app(runtime),
-                http="auto",
+                http=protocol,
+                timeout_keep_alive=KEEP_ALIVE_SECONDS,
                 ws="none",
                 lifespan="off",
                 log_config=None,
@@ -92,10 +114,18 @@ async def _serve(state: StateDirectory, listener: socket.socket, environ: Mappin
 
 
 class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.told_to_end = anyio.Event()
+
     @contextmanager
     def capture_signals(self) -> Generator[None]:
         """Signals are ours: uvicorn would raise them again before our own clean-up has run."""
         yield
+
+    async def main_loop(self) -> None:
+        """Wait for the end: uvicorn would look for it ten times a second, which no idle server should cost."""
+        await self.told_to_end.wait()
 
 
 async def _stop_on_signal(runtime: Runtime) -> None:
@@ -105,10 +135,10 @@ async def _stop_on_signal(runtime: Runtime) -> None:
             runtime.stop_requested.set()
 
 
-async def _stop_on_request(runtime: Runtime, server: uvicorn.Server) -> None:
+async def _stop_on_request(runtime: Runtime, server: _Server) -> None:
     await runtime.stop_requested.wait()
     await runtime.running.cancel_all()
-    server.should_exit = True
+    server.told_to_end.set()
 
 
 def _hold_lock(state: StateDirectory) -> None:

@@ -3,8 +3,10 @@
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated
 from urllib.parse import urlsplit
 
+import anyio
 from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
@@ -15,13 +17,19 @@ from mcp_agent.server.auth import RuntimeOf, owner
 from mcp_agent.server.call_routes import calls_of
 from mcp_agent.server.connection import while_connected
 from mcp_agent.server.runtime import Runtime
-from mcp_agent.server.views import session_view, turn_view, unadopted_view
+from mcp_agent.server.views import session_view, turn_view
 from mcp_agent.sessions.live import LiveSession
-from mcp_agent.sessions.record import SessionOptions
+from mcp_agent.sessions.record import SessionOptions, load_records
+from mcp_agent.sessions.record_views import recorded_view
+from mcp_agent.sessions.retention_clock import parse_wish
 
 router = APIRouter(dependencies=[Depends(owner)])
 
 Json = dict[str, object]
+
+
+Columns = Annotated[int, Field(strict=True, ge=40, le=1000)]
+Rows = Annotated[int, Field(strict=True, ge=10, le=1000)]
 
 
 class _Body(BaseModel):
@@ -39,6 +47,9 @@ class StartSession(_Body):
     provider: str
     working_directory: Path
     environment: dict[str, str] = Field(default_factory=dict, repr=False)
+    named_environment: dict[str, str] = Field(default_factory=dict, repr=False)
+    """Variables that somebody named for this session: the CLI and its shell commands see them too."""
+    name: str | None = None
     home: Path | None = None
     allow_tools: frozenset[str] = frozenset()
     tools: frozenset[str] | None = None
@@ -48,6 +59,12 @@ class StartSession(_Body):
     model: str | None = None
     endpoint: Endpoint | None = None
     tied_to: dict[str, object] | None = None
+    resume: str | None = None
+    idle_retention: str | None = None
+    """A duration, or `off`."""
+    """The provider's own id of a conversation to go on with."""
+    columns: Columns | None = None
+    rows: Rows | None = None
 
 
 @router.post("/sessions")
@@ -59,10 +76,18 @@ async def start_session(request: Request, body: StartSession, runtime: RuntimeOf
 
 
 @router.get("/sessions")
-async def list_sessions(runtime: RuntimeOf) -> Json:
-    """All sessions; those that tmux has not told about yet after a restart are `unknown`."""
+async def list_sessions(runtime: RuntimeOf, *, on_record: bool = False) -> Json:
+    """All sessions; those that tmux has not told about yet after a restart are `unknown`.
+
+    `on_record` adds those that were stopped before this server started.
+    """
     known = [session_view(session) for session in runtime.sessions.all()]
-    return {"sessions": known + [unadopted_view(record) for record in runtime.sessions.unadopted]}
+    recorded = runtime.sessions.unadopted
+    if on_record:
+        ours = {record.id for record in runtime.sessions.records}
+        every = await anyio.to_thread.run_sync(load_records, runtime.state)
+        recorded = [record for record in every if record.stopped and record.id not in ours] + recorded
+    return {"sessions": [recorded_view(record) for record in recorded] + known}
 
 
 @router.get("/sessions/{session_id}")
@@ -73,8 +98,18 @@ async def show_session(session_id: str, runtime: RuntimeOf) -> Json:
         "attach": _attach_command(session, runtime),
         "screen": list(session.screen.lines),
         "turns": [turn_view(turn) for turn in session.turns.all],
-        "calls": await calls_of(runtime, session_id),
+        "calls": await calls_of(runtime, session.id),
     }
+
+
+@router.get("/sessions/{session_id}/screen")
+async def show_screen(session_id: str, runtime: RuntimeOf) -> Json:
+    """What the CLI shows now; of a session that is over, what it was last seen to show."""
+    session = runtime.sessions.get(session_id)
+    if session.over is None:
+        await session.look()
+    screen = session.screen
+    return {"id": session.id, "state": session.state, "title": screen.title, "lines": list(screen.lines)}
 
 
 @router.post("/sessions/{session_id}/stop")
@@ -101,7 +136,10 @@ def _options(body: StartSession, runtime: Runtime) -> SessionOptions:
     return SessionOptions(
         provider=body.provider,
         working_directory=working_directory,
-        environment=body.environment,
+        environment=body.environment | body.named_environment,
+        named_variables=frozenset(body.named_environment),
+        name=body.name,
+        size=_size(body, runtime),
         home=body.home,
         allow_tools=body.allow_tools | frozenset(configured.allow_tools) | _harmless(runtime),
         tools=body.tools,
@@ -111,7 +149,16 @@ def _options(body: StartSession, runtime: Runtime) -> SessionOptions:
         model=body.model,
         endpoint=_endpoint(body.endpoint),
         tied_to=_identity(body.tied_to),
+        resume=body.resume,
+        idle_retention=None if body.idle_retention is None else parse_wish(body.idle_retention),
     )
+
+
+def _size(body: StartSession, runtime: Runtime) -> tuple[int, int] | None:
+    if body.columns is None and body.rows is None:
+        return None
+    configured = runtime.config.sessions
+    return body.columns or configured.columns, body.rows or configured.rows
 
 
 def _harmless(runtime: Runtime) -> frozenset[str]:

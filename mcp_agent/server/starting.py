@@ -12,12 +12,16 @@ import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import timedelta
+from pathlib import Path
 
 from mcp_agent.errors import BadConfiguration, ServerStartFailed, SignalRefused
 from mcp_agent.processes import ProcessIdentity, send_signal
 from mcp_agent.sessions.environment import COMMON
 from mcp_agent.state import HOME_VARIABLE, StateDirectory
 from mcp_agent.timeouts import SETTING_VARIABLES
+
+PACKAGE = Path(__file__).parents[1]
+"""Where this program is installed: two checkouts may share a state directory, and so a server."""
 
 STARTS_WITHIN = timedelta(seconds=20)
 UNREACHABLE_AFTER = timedelta(seconds=5)

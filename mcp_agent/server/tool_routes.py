@@ -17,7 +17,7 @@ from mcp_agent.timeouts import ToolClass
 from mcp_agent.tools import dispatch
 from mcp_agent.tools.dispatch import Caller
 from mcp_agent.tools.gating import schema_of
-from mcp_agent.tools.tool import Category
+from mcp_agent.tools.tool import Category, ToolResult
 
 router = APIRouter(prefix="/s/{session}")
 owner_router = APIRouter(dependencies=[Depends(owner)])
@@ -27,12 +27,15 @@ OWNER = "owner"
 
 Json = dict[str, object]
 
+_ENCODER = json.JSONEncoder(allow_nan=False)
+_CHECKER = json.JSONEncoder(allow_nan=False, ensure_ascii=False)
+
 
 @router.get("/tools")
 async def list_tools(live: SessionOfToken, runtime: RuntimeOf) -> Json:
     """The session's tools. The first request says that its bridge is up."""
     live.bridge_is_up()
-    return {"tools": _listed(runtime, _caller(live, runtime))}
+    return {"tools": _listed(runtime, caller_of(live, runtime))}
 
 
 @router.post("/tools/virtual/{tool}")
@@ -68,20 +71,35 @@ async def call_by_hand(
     request: Request, category: Category, tool: str, runtime: RuntimeOf, working_directory: str = "/"
 ) -> Response:
     """One tool call of the owner's own, with a record like any other."""
-    wanted = dispatch.Request(_call_id(request), category, tool, _arguments(await read_body(request)))
-    return await _run(request, wanted, _owner(runtime, working_directory=working_directory), runtime)
+    asked = await _asked(request, category, tool)
+    return await _run(request, asked, _owner(runtime, working_directory=working_directory), runtime)
 
 
 async def _call(request: Request, tool: str, *, category: Category, live: LiveSession, runtime: RuntimeOf) -> Response:
-    wanted = dispatch.Request(_call_id(request), category, tool, _arguments(await read_body(request)))
-    return await _run(request, wanted, _caller(live, runtime), runtime)
+    return await _run(request, await _asked(request, category, tool), caller_of(live, runtime), runtime)
 
 
-async def _run(request: Request, wanted: dispatch.Request, caller: Caller, runtime: Runtime) -> Response:
+async def _asked(request: Request, category: Category, tool: str) -> dispatch.Request:
+    return wanted(request.headers.get("x-call-id", ""), category, tool, body=await read_body(request))
+
+
+async def _run(request: Request, asked: dispatch.Request, caller: Caller, runtime: Runtime) -> Response:
     """Run one call. Its work is cancelled when the connection closes."""
-    result = await while_connected(request, lambda: runtime.dispatcher.call(caller, wanted))
-    answer = {"call_id": wanted.call_id, "text": result.text, "structured": result.structured}
-    return Response(json.dumps(answer, allow_nan=False), media_type="application/json")
+    result = await while_connected(request, lambda: runtime.dispatcher.call(caller, asked))
+    return shown(asked, result)
+
+
+def wanted(call_id: str, category: Category, tool: str, *, body: bytes) -> dispatch.Request:
+    """What a request asks for; raises `BadRequest`."""
+    if not (call_id.isascii() and call_id.replace("_", "").isalnum() and len(call_id) <= 64):
+        raise BadRequest("the header X-Call-Id is missing or is no call id")
+    return dispatch.Request(call_id, category, tool, _arguments(body))
+
+
+def shown(asked: dispatch.Request, result: ToolResult) -> Response:
+    """The answer as a bridge wants it."""
+    answer = {"call_id": asked.call_id, "text": result.text, "structured": result.structured}
+    return Response(_ENCODER.encode(answer), media_type="application/json")
 
 
 def _listed(runtime: Runtime, caller: Caller) -> list[Json]:
@@ -104,7 +122,8 @@ def _owner(runtime: Runtime, *, working_directory: str) -> Caller:
     return Caller(OWNER, Path(working_directory), shared(os.environ, home=None), cli_has_limit=False)
 
 
-def _caller(live: LiveSession, runtime: RuntimeOf) -> Caller:
+def caller_of(live: LiveSession, runtime: Runtime) -> Caller:
+    """Who a session's token stands for."""
     turn = live.turns.current
     return Caller(
         session_id=live.id,
@@ -118,18 +137,11 @@ def _caller(live: LiveSession, runtime: RuntimeOf) -> Caller:
     )
 
 
-def _call_id(request: Request) -> str:
-    call_id = request.headers.get("x-call-id", "")
-    if not (call_id.isascii() and call_id.replace("_", "").isalnum() and len(call_id) <= 64):
-        raise BadRequest("the header X-Call-Id is missing or is no call id")
-    return call_id
-
-
 def _arguments(body: bytes) -> dict[str, object]:
     """The arguments object. What could not be written down again as JSON is refused too: NaN, half a surrogate pair."""
     try:
         arguments = json.loads(body or b"{}")
-        json.dumps(arguments, ensure_ascii=False, allow_nan=False).encode()
+        _CHECKER.encode(arguments).encode()
     except (ValueError, RecursionError) as error:
         raise BadRequest(f"the body is no JSON: {_plain(error)}") from error
     if not isinstance(arguments, dict):

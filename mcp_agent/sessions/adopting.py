@@ -1,12 +1,12 @@
 """Sessions that an earlier server left: what is on disk, and what still lives in tmux.
 
-The state of an adopted session follows from its screen. A turn that began under the earlier server has no record here:
-a screen that says busy makes the session busy, and no turn is invented for it, since nothing could ever end that turn
-if its completion was told before.
+Turns are on record, and the CLI's words are read on from where the earlier server was: what was told meanwhile ends the
+turn that ran, once. Of work that is no turn on record the screen tells: no turn is invented for it.
 """
 
 import logging
 import socket
+import time
 from collections.abc import Callable, Iterable, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -17,13 +17,19 @@ import anyio
 
 from mcp_agent.adapter import Adapter, Ready
 from mcp_agent.errors import CannotRunHere, McpAgentError, TmuxError
-from mcp_agent.sessions.events import EventSpool, TranscriptTail
+from mcp_agent.sessions.events import EventSpool
 from mcp_agent.sessions.launching import BRIDGE_FILE, read_token
 from mcp_agent.sessions.live import LiveSession
+from mcp_agent.sessions.progress import progress_of, tail_of
 from mcp_agent.sessions.record import SessionRecord, load_records
-from mcp_agent.sessions.signals import Exited, Status, Vanished
+from mcp_agent.sessions.retention_evidence import with_closing
+from mcp_agent.sessions.signals import Exited, SessionState, Status, Stopped, Vanished
+from mcp_agent.sessions.starting import wait_ready
+from mcp_agent.sessions.store import SessionStore
 from mcp_agent.sessions.terminals import TerminalHost
+from mcp_agent.sessions.turns import Turns
 from mcp_agent.state import StateDirectory
+from mcp_agent.timeouts import PromptReady
 from mcp_agent.tmux.server import ServerProcess, record_path
 from mcp_agent.tmux.terminal import PaneInfo, Terminal
 
@@ -38,12 +44,15 @@ class Adoption:
     """One server's taking over. Only an answer of tmux can say that a pane is gone."""
 
     state: StateDirectory
+    store: SessionStore
     terminals: TerminalHost
     load_adapter: Callable[[str], Adapter]
     tmux_lives: Callable[[], bool]
     """Whether there is a tmux to ask: none is started to look."""
     enter: Callable[[LiveSession], object]
     """Takes each session that was found, its pane gone or not."""
+    finish_start: Callable[[LiveSession], object]
+    """Takes each of them whose CLI has not shown its prompt yet."""
     waiting: list[SessionRecord] = field(init=False)
     """The sessions that were not looked after yet."""
 
@@ -91,13 +100,19 @@ class Adoption:
         self, record: SessionRecord, pane: PaneInfo | None, *, adapter: Adapter, terminal: Terminal | None
     ) -> None:
         if pane is None or terminal is None:
-            session = lost(self.state, record, adapter=adapter)
+            record = await with_closing(self.state, record, terminal)
+            session = lost(self.state, self.store, record, adapter=adapter)
             self.enter(session)
+            session.take_events()
+            session.apply(Stopped(session.record.why_stopped) if session.record.stopped else Vanished())
         else:
             await self.terminals.acquire()
-            session = living(self.state, record, adapter=adapter, terminal=terminal, pane=pane)
+            session = living(self.state, self.store, record, adapter=adapter, terminal=terminal, pane=pane)
             self.enter(session)
             await catch_up(session, pane)
+            if session.over is None and not record.came_up:
+                self.finish_start(session)
+        session.tell("session.adopted", state=session.state, detail=session.status.detail)
         log.info("session %s was adopted: %s", session.id, session.state)
 
 
@@ -125,30 +140,50 @@ def tmux_may_live(path: Path) -> bool:
 
 
 def by_session(panes: Iterable[PaneInfo], known: Set[str]) -> dict[str, PaneInfo]:
-    """The panes by the session in their tags. Panes of no known session are left alone and logged."""
-    found = {pane.tags.get("session", ""): pane for pane in panes}
+    """The panes by the session in their tags. Panes of no known session are left alone and logged.
+
+    Of a session that was just being launched again there may be two: the one that lives is its own.
+    """
+    found = {pane.tags.get("session", ""): pane for pane in sorted(panes, key=lambda pane: not pane.dead)}
     for session_id in found.keys() - known:
         log.warning("pane %s is of no session here (%r) and left alone", found[session_id].pane.pane_id, session_id)
     return {session_id: pane for session_id, pane in found.items() if session_id in known}
 
 
 def living(
-    state: StateDirectory, record: SessionRecord, *, adapter: Adapter, terminal: Terminal, pane: PaneInfo
+    state: StateDirectory,
+    store: SessionStore,
+    record: SessionRecord,
+    *,
+    adapter: Adapter,
+    terminal: Terminal,
+    pane: PaneInfo,
 ) -> LiveSession:
     """A session whose pane is there, its CLI alive or dead."""
-    session = _session(state, replace(record, pane=pane.pane), adapter=adapter, terminal=terminal)
+    session = _session(state, store, replace(record, pane=pane.pane), adapter=adapter, terminal=terminal)
     # What the CLI is asked on its screen outranks this; a screen that says nothing does not make it start again.
     session.status = Status(
-        bridge_up=(state.session(record.id) / BRIDGE_FILE).exists(), reading=Ready() if record.came_up else None
+        bridge_up=record.bridge_up,
+        turn_running=session.turns.current is not None,
+        turn_aborted=session.turns.aborted,
+        reading=Ready() if record.came_up else None,
+        limited=record.limited,
     )
     return session
 
 
-def lost(state: StateDirectory, record: SessionRecord, *, adapter: Adapter) -> LiveSession:
-    """A session whose pane is certainly gone; one that never came to a pane counts as stopped."""
+def lost(state: StateDirectory, store: SessionStore, record: SessionRecord, *, adapter: Adapter) -> LiveSession:
+    """A session whose pane is certainly gone, as it was before; one that never came to a pane counts as stopped."""
     record = replace(record, stopped=record.stopped or record.pane is None)
-    session = _session(state, record, adapter=adapter, terminal=None)
-    session.status = Status(end=Vanished())
+    session = _session(state, store, record, adapter=adapter, terminal=None)
+    session.status = Status(turn_running=session.turns.current is not None)
+    return session
+
+
+def stopped(state: StateDirectory, store: SessionStore, record: SessionRecord, *, adapter: Adapter) -> LiveSession:
+    """A session that was stopped, and of which only the record and its turns are left."""
+    session = _session(state, store, record, adapter=adapter, terminal=None)
+    session.status = Status(end=Stopped(record.why_stopped))
     return session
 
 
@@ -160,9 +195,31 @@ async def catch_up(session: LiveSession, pane: PaneInfo) -> None:
         session.apply(Exited(pane.exit_status, pane.exit_signal))
 
 
+async def finish_start(session: LiveSession, limits: PromptReady) -> SessionState | None:
+    """Wait for the prompt of a CLI that an earlier server launched, with what is left of its bounds.
+
+    None when it did not come: the CLI has ended by then, or is to be stopped.
+    """
+    elapsed = timedelta(seconds=max(0.0, time.time() - session.record.launched_at))
+    try:
+        return await wait_ready(session, limits, elapsed=elapsed)
+    except McpAgentError as error:
+        screen = "\n".join(session.screen.lines)
+        log.warning("session %s did not come up: %s; its screen:\n%s", session.id, error, screen)
+        return None
+
+
 def _session(
-    state: StateDirectory, record: SessionRecord, *, adapter: Adapter, terminal: Terminal | None
+    state: StateDirectory, store: SessionStore, record: SessionRecord, *, adapter: Adapter, terminal: Terminal | None
 ) -> LiveSession:
-    spool = EventSpool(state.session(record.id) / "events")
-    tail = TranscriptTail.from_end_of(record.transcript)
-    return LiveSession(record, adapter, terminal, spool, tail, read_token(state, record.id) or "")
+    spool, progress = EventSpool(state.session(record.id) / "events"), progress_of(store, record.id)
+    return LiveSession(
+        record,
+        adapter,
+        terminal,
+        spool,
+        tail_of(progress, record),
+        read_token(state, record.id) or "",
+        turns=Turns.restored(store, record.id),
+        taken=progress.taken if progress else (),
+    )

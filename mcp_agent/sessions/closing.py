@@ -9,11 +9,11 @@ import anyio
 from anyio.abc import TaskGroup
 
 from mcp_agent.errors import TmuxError
-from mcp_agent.processes import ProcessIdentity, marked, with_descendants
+from mcp_agent.processes import CALL_MARK, ProcessIdentity, marked, with_descendants, without_mark
 from mcp_agent.processes.reaping import reap
 from mcp_agent.sessions.environment import SESSION_MARK
 from mcp_agent.sessions.terminals import TerminalHost
-from mcp_agent.tmux.terminal import Terminal
+from mcp_agent.tmux.terminal import PaneRef, Terminal
 
 log = logging.getLogger(__name__)
 
@@ -37,8 +37,15 @@ async def end_processes(session_id: str) -> None:
         log.error("session %s: processes that could not be ended: %s", session_id, survivors)
 
 
-async def close_panes(terminal: Terminal | None, session_id: str) -> bool:
-    """Close every pane that carries the session's tag.
+async def end_cli(session_id: str) -> None:
+    """End what is left of the session's CLI. Commands that outlived it as calls of their own go on."""
+    survivors = await reap(lambda: without_mark(marked(SESSION_MARK, session_id), CALL_MARK), grace=GRACE)
+    if survivors:
+        log.error("session %s: processes that could not be ended: %s", session_id, survivors)
+
+
+async def close_panes(terminal: Terminal | None, session_id: str, *, but: PaneRef | None = None) -> bool:
+    """Close every pane that carries the session's tag, except for this one.
 
     Whether that is done: a tmux that does not answer may still have one. Without a terminal there is none.
     """
@@ -46,7 +53,7 @@ async def close_panes(terminal: Terminal | None, session_id: str) -> bool:
         return True
     try:
         for found in await terminal.panes():
-            if found.tags.get("session") == session_id:
+            if found.tags.get("session") == session_id and found.pane != but:
                 await terminal.close(found.pane)
     except TmuxError as error:
         log.warning("session %s: a pane of it may be left: %s", session_id, error)

@@ -7,26 +7,27 @@ from functools import partial
 import anyio
 
 from mcp_agent.adapter import Composer
+from mcp_agent.sessions.drawn import is_drawing
 from mcp_agent.sessions.live import LiveSession
 from mcp_agent.sessions.signals import ENDED, SessionState
-from mcp_agent.sessions.words import without_blanks
 
+FIRST_LOOK_AFTER = timedelta(milliseconds=10)
+"""A CLI that draws at once is not kept waiting; one that does not is looked at ever more rarely."""
 LOOK_EVERY = timedelta(milliseconds=500)
 CLEARED_WITHIN = timedelta(seconds=30)
 """A press may take away one line only, and drafts have many."""
-SHORTEST_END = 40
-"""Fewer characters could be the end of our text by chance, typed by somebody else."""
 
 TAKES_NOTHING = ENDED | {SessionState.STARTING, SessionState.BLOCKED, SessionState.WAITING}
 
 
 async def see(session: LiveSession, holds: Callable[[], bool], *, limit: timedelta) -> bool:
     """Look until the condition holds on a screen captured after this call; False when the limit passed first."""
-    deadline_seconds = anyio.current_time() + limit.total_seconds()
+    deadline_seconds, pause = anyio.current_time() + limit.total_seconds(), FIRST_LOOK_AFTER
     await session.look()
     while not holds() and (left := timedelta(seconds=deadline_seconds - anyio.current_time())) > timedelta(0):
-        await session.wait_until(holds, limit=min(left, LOOK_EVERY))
+        await session.wait_until(holds, limit=min(left, pause))
         await session.look()
+        pause = min(pause * 2, LOOK_EVERY)
     return holds()
 
 
@@ -56,9 +57,12 @@ def holds(session: LiveSession, text: str) -> bool:
     return composer is not None and shows(composer, text)
 
 
+def is_mixed(session: LiveSession, text: str) -> bool:
+    """The composer holds our text and more: waiting longer makes nothing of that."""
+    drawn, meant = (draft(session) or "").split(), text.split()
+    return len("".join(drawn)) > len("".join(meant)) and "".join(meant) in "".join(drawn)
+
+
 def shows(composer: Composer, text: str) -> bool:
     """The composer holds this text, or a chip for it, or the end of it that fits on the screen."""
-    if composer.is_chip:
-        return True
-    drawn, meant = without_blanks(composer.draft), without_blanks(text)
-    return drawn == meant or (len(drawn) >= SHORTEST_END and meant.endswith(drawn))
+    return composer.is_chip or is_drawing(composer.draft, text)

@@ -10,8 +10,8 @@ from mcp_agent.sessions.live import LiveSession
 
 log = logging.getLogger(__name__)
 
-MOVED_WITHIN = timedelta(milliseconds=500)
-"""A selection that has not moved by then is looked at again."""
+MOVED_WITHIN = timedelta(seconds=3)
+"""Moving again any sooner might be one step too many: a CLI can take a key long before it draws what came of it."""
 CONFIRMED_WITHIN = timedelta(seconds=10)
 """Confirming again any sooner might answer the next dialog with whatever it preselects."""
 DRAWN_WITHIN = timedelta(seconds=1)
@@ -60,6 +60,7 @@ async def _press(session: LiveSession, dialog: Dialog) -> Step:
     assert dialog.answer is not None
     if dialog.options[dialog.selected] == dialog.answer.label:
         log.info("session %s: dialog %r answered with %r", session.id, dialog.name, dialog.answer.label)
+        session.tell("dialog.answered", dialog=dialog.name, label=dialog.answer.label)
         await session.terminal.press(session.pane, *session.adapter.confirm_keys)
         await _changes(session, dialog, limit=CONFIRMED_WITHIN)
     else:

@@ -1,10 +1,12 @@
 """Which variables of the caller a provider's CLI may see, and which of them its shell commands may.
 
-An allow-list: what is not named here, or by the adapter, stays out.
+An allow-list: what is named neither here, nor by the adapter, nor by whoever starts the session, stays out.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+
+from mcp_agent.adapter import SESSION_MARK as SESSION_MARK
 
 COMMON = frozenset(
     {
@@ -41,9 +43,6 @@ COMMON = frozenset(
 
 _OF_THE_USERS_HOME = frozenset(name for name in COMMON if name.startswith("XDG_")) | {"TMPDIR"}
 
-SESSION_MARK = "MCP_AGENT_SESSION"
-"""Set in the CLI and inherited by all it starts, so that the whole tree is found when the session ends."""
-
 
 def shared(caller: Mapping[str, str], *, home: Path | None) -> dict[str, str]:
     """What both the CLI and its shell commands see. A home of its own replaces the user's and what points there."""
@@ -52,6 +51,12 @@ def shared(caller: Mapping[str, str], *, home: Path | None) -> dict[str, str]:
         kept = {name: value for name, value in kept.items() if name not in _OF_THE_USERS_HOME}
         kept["HOME"] = str(home)
     return kept
+
+
+def for_session(caller: Mapping[str, str], *, named: Collection[str] = (), home: Path | None = None) -> dict[str, str]:
+    """What the CLI and its shell commands see: what is shared, and what somebody named for this session."""
+    named_here = {name: caller[name] for name in named if name in caller and not (home and name == "HOME")}
+    return shared(caller, home=home) | named_here
 
 
 def named_by_adapter(caller: Mapping[str, str], names: Sequence[str], *, without: Sequence[str] = ()) -> dict[str, str]:

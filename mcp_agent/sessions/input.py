@@ -1,42 +1,63 @@
 """One send: place the text, see it in the composer, submit it, and prove that it left.
 
-The text is never placed twice. Submit is pressed only while the composer provably holds our text.
+The text is never placed twice. Submit is pressed only while the composer provably holds our text and nothing else:
+from before the text is placed until submit is pressed, what attached people type is dropped.
 """
 
 import logging
 import re
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 
-from mcp_agent.adapter import Busy
+import anyio
+import anyio.lowlevel
+
+from mcp_agent.adapter import Busy, LiveInput
 from mcp_agent.errors import (
     PaneDead,
     PaneGone,
     SendRefused,
-    SessionBlocked,
     SessionEnded,
     TmuxCommandFailed,
     TmuxError,
     TmuxUnavailable,
 )
-from mcp_agent.sessions.composer import TAKES_NOTHING, clear, draft, holds, see
+from mcp_agent.sessions.admission import free_composer, is_idle, look_again, nothing_sent, wait_for_last_keys
+from mcp_agent.sessions.composer import TAKES_NOTHING, draft, holds, is_mixed, see
+from mcp_agent.sessions.drawn import is_visible
+from mcp_agent.sessions.keyboard import keyboard
 from mcp_agent.sessions.live import ExpectedPrompt, LiveSession
-from mcp_agent.sessions.signals import SessionState
-from mcp_agent.sessions.words import normal
 
 log = logging.getLogger(__name__)
 
-FREE_WITHIN = timedelta(seconds=2)
-"""A composer that is still drawn with an earlier prompt is empty by then; what stands there longer is a draft."""
-SHOWN_WITHIN = timedelta(seconds=10)
-"""A CLI that has not drawn a placed text by then is not going to."""
+HELD_WITHIN = timedelta(seconds=1)
+"""People who type wait so long for a CLI to draw what we placed, and no longer."""
+SHOWN_WITHIN = timedelta(seconds=9)
+"""A CLI that has not drawn a placed text by then, after the time above, is not going to."""
+SUBMIT_AFTER = timedelta(milliseconds=130)
+"""Some CLIs take an Enter that comes up to 120 ms after they read a paste for a part of it; what is shown was read."""
 ACCEPTED_WITHIN = timedelta(seconds=10)
 """A CLI that has not taken a submitted text by then has probably swallowed it."""
 SUBMIT_AGAIN_AFTER = timedelta(seconds=2)
 LONGEST_PROMPT_BYTES = 1024 * 1024
 
 _UNSENDABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+_MOST_TOLD = 80
+_WITHOUT_PROOF = f"submit was pressed, and the CLI said nothing of the prompt within {ACCEPTED_WITHIN.seconds} s"
+_NOT_PRESSED = "its screen changed before submit could be pressed"
+
+
+class SendMode(StrEnum):
+    """When a prompt may be given to the CLI."""
+
+    NOW = "now"
+    """At once; while a turn runs it is live input."""
+    STEER = "steer"
+    """Only into the turn that runs."""
+    QUEUE = "queue"
+    """Only when nothing runs."""
 
 
 class SendOutcome(StrEnum):
@@ -46,122 +67,166 @@ class SendOutcome(StrEnum):
     """The CLI holds this text for the turn that runs."""
     UNCONFIRMED = "unconfirmed"
     """Nobody knows whether it arrived. It must not be sent again without looking."""
+    WAITING = "waiting"
+    """It is on disk, and is delivered when the session can take it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What became of one send. `turn_id` is None when it is unconfirmed."""
+    """What became of one send. `turn_id` is None when no turn is known to have it; `reason` says why."""
 
     outcome: SendOutcome
     turn_id: str | None
+    reason: str = field(default="", compare=False)
+    message_id: str | None = field(default=None, compare=False)
 
 
 UNCONFIRMED = Sent(SendOutcome.UNCONFIRMED, None)
 
 
-async def send(session: LiveSession, text: str, *, clear_draft: bool = False) -> Sent:
+async def send(
+    session: LiveSession,
+    text: str,
+    *,
+    mode: SendMode = SendMode.NOW,
+    clear_draft: bool = False,
+    claim: Callable[[], Awaitable[object]] = anyio.lowlevel.checkpoint,
+    message_id: str | None = None,
+) -> Sent:
     """Give the session a prompt. `clear_draft` throws away what somebody left in the composer.
 
-    Raises `SendRefused`, `SessionBlocked`, `SessionEnded` or `TmuxUnavailable`, each with nothing submitted.
+    `claim` is awaited when nothing stands in the way, right before the text is placed; what it raises ends the send.
+    Raises `SendRefused`, `SessionBlocked`, `SessionEnded`, `KeyboardTaken` or `TmuxUnavailable`, each with nothing
+    submitted.
     """
-    _check_text(session, text)
-    async with session.send_lock, session.input_lock:
+    check_text(session.id, text)
+    async with session.send_lock, keyboard(session):
         try:
-            await _free_composer(session, clear_draft=clear_draft)
-            placed = session.adapter.guard(text)
-            await _place(session, placed)
-            return await _deliver(session, placed)
+            await free_composer(session, clear_draft=clear_draft)
+            _check_mode(session, mode)
+            return await _transact(session, session.adapter.guard(text), claim=claim, message_id=message_id)
         except (PaneDead, PaneGone) as error:
             raise SessionEnded(session.id, session.over or str(error)) from error
 
 
-def _check_text(session: LiveSession, text: str) -> None:
+def check_text(session_id: str, text: str) -> None:
+    """Raises `SendRefused` for a text that could not arrive as it is."""
     size = len(text.encode("utf-8", "surrogatepass"))
-    if not normal(text).strip():
-        raise SendRefused(session.id, "the prompt is empty")
+    if not is_visible(text):
+        raise SendRefused(session_id, "the prompt is empty")
     if size > LONGEST_PROMPT_BYTES:
-        raise SendRefused(session.id, f"the prompt has {size} bytes, {LONGEST_PROMPT_BYTES} is the most")
+        raise SendRefused(session_id, f"the prompt has {size} bytes, {LONGEST_PROMPT_BYTES} is the most")
     if found := _UNSENDABLE.search(text):
-        raise SendRefused(session.id, f"the prompt holds the control character U+{ord(found[0]):04X}")
+        raise SendRefused(session_id, f"the prompt holds the control character U+{ord(found[0]):04X}")
 
 
-def _check_state(session: LiveSession) -> None:
-    dialog = session.status.dialog
-    if session.over:
-        raise SessionEnded(session.id, session.over)
-    if session.state is SessionState.BLOCKED and dialog is not None:
-        raise SessionBlocked(session.id, dialog.name, dialog.advice, session.screen.text)
-    if session.state is SessionState.WAITING:
-        raise SendRefused(
-            session.id, f"it waits for an answer ({session.status.detail}), a prompt would be taken as one"
-        )
-    if session.state is SessionState.STARTING:
-        raise SendRefused(session.id, "it is still starting")
+def _check_mode(session: LiveSession, mode: SendMode) -> None:
+    if mode is SendMode.STEER and session.adapter.live_input is LiveInput.NEXT_TURN:
+        raise SendRefused(session.id, "its CLI takes nothing into a turn that runs; send it without --steer")
+    if mode is SendMode.STEER and session.turns.current is None:
+        raise SendRefused(session.id, "no turn runs that it could steer; send it without --steer")
+    if mode is SendMode.QUEUE and not is_idle(session):
+        raise SendRefused(session.id, f"it is {session.state}, and a queued message starts a turn of its own")
 
 
-async def _free_composer(session: LiveSession, *, clear_draft: bool) -> None:
-    """See to it that a prompt could be placed and would be nothing but our text."""
-    if session.over:
-        raise SessionEnded(session.id, session.over)
+async def _transact(
+    session: LiveSession, text: str, *, claim: Callable[[], Awaitable[object]], message_id: str | None
+) -> Sent:
+    expected, was_busy = ExpectedPrompt(text, message_id=message_id), _is_busy(session)
     try:
-        free = await see(session, lambda: session.state in TAKES_NOTHING or draft(session) == "", limit=FREE_WITHIN)
-        free = free or (clear_draft and await clear(session))
-    except TmuxUnavailable as error:
-        raise TmuxUnavailable(f"session {session.id}: {error}; nothing was sent") from error
-    _check_state(session)
-    if free:
-        return
-    if draft(session) is None:
-        raise SendRefused(session.id, "no prompt is visible on its screen")
-    if clear_draft:
-        raise SendRefused(session.id, "the draft in its composer could not be cleared")
-    raise SendRefused(session.id, "somebody's draft stands in its composer; send with --clear-draft to discard it")
+        try:
+            async with session.terminal.alone(session.pane) as attended:
+                await look_again(session, attended=attended)
+                await claim()
+                shown = await _place(session, text)
+                session.expect(expected)
+                pressed = shown and await press_submit(session, text)
+        except (TmuxUnavailable, TmuxCommandFailed) as error:
+            raise nothing_sent(session, error) from error
+        if not shown and not await _shows_late(session, text):
+            return _never_shown(session)
+        return await _until_taken(session, expected, pressed=pressed, was_busy=was_busy)
+    finally:
+        session.forget_prompt(expected)
 
 
-async def _place(session: LiveSession, text: str) -> None:
-    """Paste the text. It may have arrived, too, when tmux does not say so: the screen will tell."""
+async def _place(session: LiveSession, text: str) -> bool:
+    """Paste the text, and whether the composer showed it in time for a submit.
+
+    It may have arrived, too, when tmux does not say so: the screen will tell.
+    """
     try:
         await session.terminal.paste(session.pane, text)
     except TmuxCommandFailed as error:
         raise SendRefused(session.id, str(error)) from error
     except TmuxUnavailable as error:
         log.warning("session %s: %s; its screen tells whether the prompt arrived", session.id, error)
+    return await _shows(session, text, limit=HELD_WITHIN)
 
 
-async def _deliver(session: LiveSession, text: str) -> Sent:
+async def _shows_late(session: LiveSession, text: str) -> bool:
+    """The same of a CLI that is slow to draw, while people may type again."""
+    return not is_mixed(session, text) and await _shows(session, text, limit=SHOWN_WITHIN)
+
+
+async def _shows(session: LiveSession, text: str, *, limit: timedelta) -> bool:
+    """Whether the composer holds our text and no more, so that submit may be pressed now, or the session is over.
+
+    False when tmux does not say.
+    """
     try:
-        shown = await see(session, lambda: bool(session.over) or holds(session, text), limit=SHOWN_WITHIN)
+        shown = await see(session, lambda: bool(session.over) or holds(session, text), limit=limit)
     except (TmuxUnavailable, TmuxCommandFailed):
-        return UNCONFIRMED
+        return False
+    if shown:
+        await anyio.sleep(SUBMIT_AFTER.total_seconds())
+    return shown
+
+
+def _never_shown(session: LiveSession) -> Sent:
     if session.over:
         raise SessionEnded(session.id, session.over)
-    if not shown:
-        return UNCONFIRMED
-    expected = session.expect_prompt(text)
-    try:
-        return await _submit(session, expected)
-    finally:
-        session.forget_prompt(expected)
+    found = draft(session)
+    shows = "no composer is visible" if found is None else f"its composer shows {found[:_MOST_TOLD]!r}"
+    return Sent(SendOutcome.UNCONFIRMED, None, f"{shows} instead of the prompt alone; submit was not pressed")
 
 
-async def _submit(session: LiveSession, expected: ExpectedPrompt) -> Sent:
-    pressed, was_busy = False, _is_busy(session)
-    for _ in range(ACCEPTED_WITHIN // SUBMIT_AGAIN_AFTER):
+async def _until_taken(session: LiveSession, expected: ExpectedPrompt, *, pressed: bool, was_busy: bool) -> Sent:
+    for attempt in range(ACCEPTED_WITHIN // SUBMIT_AGAIN_AFTER):
         took_it = pressed and _is_busy(session) and not was_busy
-        if await _still_holds(session, expected.text) and not took_it:
-            pressed = await _press_submit(session) or pressed
+        if not took_it and (attempt or not pressed):
+            pressed = await press_alone(session, expected.text) or pressed
         if await session.wait_until(lambda: bool(expected.turn or session.over), limit=SUBMIT_AGAIN_AFTER):
             break
     session.take_events()
-    if session.over and not pressed and expected.turn is None:
+    if expected.turn is not None:
+        return Sent(SendOutcome.QUEUED if expected.joined else SendOutcome.DELIVERED, expected.turn.id)
+    if session.over and not pressed:
         raise SessionEnded(session.id, session.over)
-    if expected.turn is None:
-        return UNCONFIRMED
-    return Sent(SendOutcome.QUEUED if expected.joined else SendOutcome.DELIVERED, expected.turn.id)
+    return Sent(SendOutcome.UNCONFIRMED, None, _WITHOUT_PROOF if pressed else _NOT_PRESSED)
 
 
-async def _press_submit(session: LiveSession) -> bool:
-    """Whether the keys were pressed, or may have been."""
+async def press_alone(session: LiveSession, text: str) -> bool:
+    """As `press_submit`, with nobody typing in between."""
+    try:
+        async with session.terminal.alone(session.pane) as attended:
+            await wait_for_last_keys(attended=attended)
+            return await press_submit(session, text)
+    except TmuxError:
+        return False
+
+
+async def press_submit(session: LiveSession, text: str) -> bool:
+    """Whether submit was pressed, or may have been: only while the composer holds our text, and no question hides it.
+
+    A screen that cannot be seen counts as hidden.
+    """
+    try:
+        await session.look()
+        if session.state in TAKES_NOTHING or not holds(session, text):
+            return False
+    except TmuxError:
+        return False
     try:
         await session.terminal.press(session.pane, *session.adapter.submit_keys)
     except (PaneDead, PaneGone):
@@ -169,15 +234,6 @@ async def _press_submit(session: LiveSession) -> bool:
     except TmuxError:
         return True
     return True
-
-
-async def _still_holds(session: LiveSession, text: str) -> bool:
-    """Whether the composer holds our text now, with no question in front of it; a screen that hides says no."""
-    try:
-        await session.look()
-    except TmuxError:
-        return False
-    return session.state not in TAKES_NOTHING and holds(session, text)
 
 
 def _is_busy(session: LiveSession) -> bool:

@@ -4,6 +4,7 @@ import json
 import os
 import secrets
 import shutil
+import stat
 import sys
 import uuid
 from collections.abc import Mapping, Sequence
@@ -12,12 +13,11 @@ from pathlib import Path
 
 from mcp_agent.adapter import Adapter, Launch, LaunchRequest
 from mcp_agent.bridge import BRIDGE_PROGRAM, EVENT_PROGRAM
-from mcp_agent.errors import CliNotInstalled
-from mcp_agent.sessions.environment import SESSION_MARK, named_by_adapter
+from mcp_agent.errors import BadWorkingDirectory, CliNotInstalled
+from mcp_agent.sessions.environment import named_by_adapter
 from mcp_agent.sessions.record import SessionOptions, SessionRecord
 from mcp_agent.state import StateDirectory, write_private
 from mcp_agent.timeouts import Policy, ToolClass, progress_interval
-from mcp_agent.tmux.terminal import DEFAULT_SIZE, PaneRef, Terminal
 
 BRIDGE_FILE = "bridge.json"
 
@@ -38,6 +38,22 @@ def find_executable(adapter: Adapter, environment: Mapping[str, str]) -> Path:
     return Path(found).absolute()
 
 
+def check_working_directory(path: Path) -> None:
+    """Raises `BadWorkingDirectory` unless the CLI could work there."""
+    if not path.is_absolute():
+        raise BadWorkingDirectory(path, "is not an absolute path")
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        raise BadWorkingDirectory(path, "does not exist") from None
+    except (OSError, ValueError) as error:
+        raise BadWorkingDirectory(path, f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    if not stat.S_ISDIR(mode):
+        raise BadWorkingDirectory(path, "is not a directory")
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise BadWorkingDirectory(path, "is not writable")
+
+
 def launch_request(
     options: SessionOptions,
     record: SessionRecord,
@@ -45,6 +61,7 @@ def launch_request(
     executable: Path,
     directory: Path,
     policy: Policy,
+    resume: bool = False,
 ) -> LaunchRequest:
     """What the adapter is told. The bridge's token stands in none of it, only the path of the file that holds it."""
     bridge_file = str(directory / BRIDGE_FILE)
@@ -59,7 +76,7 @@ def launch_request(
         event_command=(sys.executable, "-I", str(EVENT_PROGRAM), bridge_file),
         mcp_call=policy.mcp_call,
         native_session_id=record.native_session_id or str(uuid.uuid4()),
-        resume=False,
+        resume=resume,
         allow_tools=options.allow_tools,
         provider_shell=options.provider_shell,
         trust=options.trust,
@@ -115,27 +132,11 @@ def read_token(state: StateDirectory, session_id: str) -> str | None:
     return token if isinstance(token, str) else None
 
 
-async def spawn(
-    terminal: Terminal,
-    launch: Launch,
-    options: SessionOptions,
-    *,
-    adapter: Adapter,
-    record: SessionRecord,
-    size: tuple[int, int] = DEFAULT_SIZE,
-) -> PaneRef:
-    """Start the CLI as the process of a new pane. What it sees: the shared variables, the adapter's, and the mark."""
+def own_environment(options: SessionOptions, adapter: Adapter) -> dict[str, str]:
+    """What is named for the CLI alone, or for this session, of the caller's variables; credentials among it."""
     replaced = adapter.credential_names if options.endpoint else ()
-    own = named_by_adapter(options.environment, adapter.environment_names, without=replaced)
-    environment = {**record.shell_environment, **own, **launch.environment, SESSION_MARK: record.id}
-    return await terminal.spawn(
-        name=record.id,
-        argv=launch.argv,
-        cwd=record.working_directory,
-        environment=environment,
-        tags={"session": record.id, "provider": record.provider},
-        size=size,
-    )
+    names = [*adapter.environment_names, *options.named_variables]
+    return named_by_adapter(options.environment, names, without=replaced)
 
 
 def remove_launch_files(state: StateDirectory, session_id: str) -> None:

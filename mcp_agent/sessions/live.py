@@ -16,20 +16,23 @@ import anyio
 from mcp_agent.adapter import (
     Adapter,
     PromptAccepted,
+    PromptQueued,
     Screen,
     SessionIdentified,
     Signal,
-    Source,
     TurnEnded,
-    TurnOutcome,
+    UsageReported,
 )
 from mcp_agent.errors import PaneGone, TmuxError
 from mcp_agent.sessions.events import EventSpool, TranscriptTail
+from mcp_agent.sessions.looking import Pace
+from mcp_agent.sessions.progress import Progress
 from mcp_agent.sessions.record import SessionRecord
 from mcp_agent.sessions.signals import (
     ENDED,
     BridgeUp,
     Exited,
+    Interrupting,
     Reading,
     Seen,
     SessionSignal,
@@ -39,22 +42,18 @@ from mcp_agent.sessions.signals import (
     Vanished,
     reduce,
 )
-from mcp_agent.sessions.turns import Turn, Turns
-from mcp_agent.sessions.words import same_words
+from mcp_agent.sessions.turns import Turn, Turns, cut_short
+from mcp_agent.sessions.words import begins_with, same_words
 from mcp_agent.tmux.terminal import Died, Lost, PaneRef, Terminal, Wrote
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-SETTLE = timedelta(milliseconds=150)
-"""A screen is read when nothing was written for this long."""
-LONGEST_SETTLE = timedelta(milliseconds=500)
-"""A spinner never settles, so a screen is read at least this often while something is written."""
-LOOK_AGAIN_AFTER = timedelta(seconds=5)
-"""Without any hint: an event whose teller could not reach the server is found by then."""
 RETRY_AFTER = timedelta(seconds=1)
 LAST_LOOK_WITHIN = timedelta(seconds=2)
+UNSETTLED = frozenset({SessionState.STARTING, SessionState.BLOCKED})
+"""Somebody waits for any change of the screen."""
 
 
 @dataclass(slots=True)
@@ -65,6 +64,7 @@ class ExpectedPrompt:
     turn: Turn | None = None
     joined: bool = False
     """The text was taken into a turn that was already running."""
+    message_id: str | None = None
 
 
 @dataclass(slots=True)
@@ -81,13 +81,17 @@ class LiveSession:
     on_record: Callable[[SessionRecord], None] = lambda _: None
     status: Status = field(default_factory=Status)
     turns: Turns = field(default_factory=Turns)
+    taken: tuple[str, ...] = ()
+    """Spooled events that were taken, and are removed once what they led to is on disk."""
+    bridge_gone: bool = False
+    """Its bridge came up, and has ended since."""
     screen: Screen = field(default_factory=lambda: Screen(()))
     send_lock: anyio.Lock = field(default_factory=anyio.Lock)
     """Sends wait here for each other, so that an interrupt waits for one of them at most."""
     input_lock: anyio.Lock = field(default_factory=anyio.Lock)
     """Held by whoever pastes or presses."""
     _changed: anyio.Event = field(default_factory=anyio.Event)
-    _dirty: anyio.Event = field(default_factory=anyio.Event)
+    _pace: Pace = field(default_factory=Pace)
     _expected: list[ExpectedPrompt] = field(default_factory=list)
     _reading: anyio.Lock = field(default_factory=anyio.Lock)
 
@@ -130,28 +134,61 @@ class LiveSession:
 
     def hint(self) -> None:
         """Something may have changed: look again soon."""
-        self._dirty.set()
+        self._pace.hint()
 
     def take_events(self) -> None:
         """Events were spooled: take them now, and look at the screen soon."""
         self._drain()
-        self.hint()
+        self._pace.told()
+
+    def bridge_is_gone(self) -> None:
+        """The bridge ended, and the CLI goes on without its tools."""
+        self.bridge_gone = True
+        self.tell("session.bridge_gone")
 
     def bridge_is_up(self) -> None:
+        if self.bridge_gone:
+            self.bridge_gone = False
+            self.return_to(self.status)
         if not self.status.bridge_up:
+            self.record = replace(self.record, bridge_up=True)
+            self.on_record(self.record)
             self.apply(BridgeUp())
 
     def apply(self, signal: SessionSignal) -> None:
         """Fold one signal in and wake everyone who waits for a change."""
-        if isinstance(signal, PromptAccepted):
-            self._accept(signal)
-        elif isinstance(signal, TurnEnded):
-            self.turns.end(signal)
-        elif isinstance(signal, SessionIdentified):
-            self._identify(signal)
+        before = (self.state, self.status.detail)
+        self._note(signal)
         self.status = reduce(self.status, signal)
-        if self.status.end is not None:
-            self.turns.end(_cut_short(self.status.end))
+        if self.status.end is not None and self.turns.current is not None:
+            self.turns.end(cut_short(self.status.end))
+        if self.status.limited != self.record.limited:
+            self.record = replace(self.record, limited=self.status.limited)
+            self.on_record(self.record)
+        if (self.state, self.status.detail) != before:
+            self.tell("session.state", state=self.state, detail=self.status.detail, before=before[0])
+        self._changed.set()
+        self._changed = anyio.Event()
+
+    def tell(self, kind: str, /, **facts: object) -> None:
+        """Something happened that people and programs who follow the session's events want to know."""
+        self.turns.store.tell(self.id, kind, **facts)
+
+    def begin_again(self, record: SessionRecord, token: str) -> None:
+        """A new CLI goes on under this session: of the earlier one its turns are left."""
+        self.record, self.token, self.screen, self.bridge_gone = record, token, Screen(()), False
+        self.return_to(Status())
+
+    def return_to(self, status: Status) -> None:
+        """Take this status, whatever was before, and wake everyone who waits for a change."""
+        before, self.status = self.state, status
+        if self.state is not before:
+            self.tell("session.state", state=self.state, detail=self.status.detail, before=before)
+        self._changed.set()
+        self._changed = anyio.Event()
+
+    def nudge(self) -> None:
+        """Something that the status does not show has changed: whoever waits looks again."""
         self._changed.set()
         self._changed = anyio.Event()
 
@@ -163,11 +200,9 @@ class LiveSession:
             return True
         return holds()
 
-    def expect_prompt(self, text: str) -> ExpectedPrompt:
-        """Ask to be told when this text is taken as a prompt; `forget_prompt` takes the request back."""
-        expected = ExpectedPrompt(text)
-        self._expected.append(expected)
-        return expected
+    def expect(self, expected: ExpectedPrompt) -> None:
+        """Ask to be told when a text is taken as a prompt, before all who asked earlier, until `forget_prompt`."""
+        self._expected.insert(0, expected)
 
     def forget_prompt(self, expected: ExpectedPrompt) -> None:
         with suppress(ValueError):
@@ -185,16 +220,49 @@ class LiveSession:
             return self.screen
 
     def _drain(self) -> None:
-        for event in self.spool.take():
-            signals = self._asked(self.adapter.read_event, event)
-            if any(isinstance(signal, TurnEnded) for signal in signals):
-                # An interrupt, and the prompt that took its place, come before the end that a hook tells.
-                self._read_transcript()
-            self._apply_all(signals)
+        """Take what was spooled. An event is removed only once what it led to is on disk."""
+        for name, event in self.spool.untaken(self.taken):
+            with self.turns.store.together():
+                signals = self._asked(self.adapter.read_event, event)
+                if any(isinstance(signal, TurnEnded) for signal in signals):
+                    # An interrupt, and the prompt that took its place, come before the end that a hook tells.
+                    self._read_transcript()
+                self._apply_all(signals)
+                self.taken = (*self.taken, name)
+                self.save_progress()
         self._read_transcript()
+        if self.taken and self.turns.store.write():
+            for name in self.taken:
+                self.spool.remove(name)
+            self.taken = ()
 
     def _read_transcript(self) -> None:
-        self._apply_all(self._asked(self.adapter.read_transcript, self.tail.take()))
+        if lines := self.tail.take():
+            with self.turns.store.together():
+                self._apply_all(self._asked(self.adapter.read_transcript, lines))
+                self.save_progress()
+
+    def save_progress(self) -> None:
+        """Keep how far the session's words were read."""
+        Progress.of(self.tail, self.taken).save(self.turns.store, self.id)
+
+    def _note(self, signal: SessionSignal) -> None:
+        """What a signal means for the turns and the record."""
+        match signal:
+            case PromptAccepted():
+                self._accept(signal)
+            case PromptQueued():
+                self._hold(signal)
+            case TurnEnded():
+                self.turns.end(signal)
+            case UsageReported(message_id=message_id, usage=usage):
+                self.turns.used(message_id, usage)
+            case Interrupting(by=by):
+                self.turns.interrupt(by)
+            case Stopped():
+                self.turns.interrupt("stop")
+            case SessionIdentified():
+                self._identify(signal)
 
     def _asked(self, question: Callable[[T], Sequence[Signal]], about: T) -> Sequence[Signal]:
         """The adapter's answer; nothing, and a word in the log, when it fails instead."""
@@ -210,11 +278,20 @@ class LiveSession:
 
     def _accept(self, accepted: PromptAccepted) -> None:
         joins = accepted.queued or self.turns.current is not None
-        turn = self.turns.accept(accepted.text)
-        for expected in self._expected:
-            if expected.turn is None and same_words(expected.text, accepted.text):
-                expected.turn, expected.joined = turn, joins
-                return
+        waits = (expected for expected in self._expected if expected.turn is None)
+        expected = next((one for one in waits if same_words(one.text, accepted.text)), None)
+        if expected is None:
+            self.turns.accept(accepted.text)
+        else:
+            turn = self.turns.accept(accepted.text, sent=True, message_id=expected.message_id)
+            expected.turn, expected.joined = turn, joins
+
+    def _hold(self, held: PromptQueued) -> None:
+        """Of a prompt that the CLI holds for the running turn nothing more is known until the turn takes it in."""
+        waits = (expected for expected in self._expected if expected.turn is None)
+        expected = next((one for one in waits if begins_with(one.text, held.text)), None)
+        if expected is not None and self.turns.current is not None:
+            expected.turn, expected.joined = self.turns.current, True
 
     def _identify(self, identified: SessionIdentified) -> None:
         """A CLI that does not repeat where its transcript is has not moved it."""
@@ -230,6 +307,7 @@ class LiveSession:
                 match event:
                     case Wrote():
                         self.hint()
+                        await anyio.sleep(self._pace.rest.total_seconds())
                     case Died(exit_status=status, exit_signal=signal):
                         await self._look_last()
                         self.apply(Exited(status, signal))
@@ -245,12 +323,13 @@ class LiveSession:
             await self.look()
 
     async def _read_when_dirty(self) -> None:
+        known = self.status
         while True:
-            with anyio.move_on_after(LOOK_AGAIN_AFTER.total_seconds()):
-                await self._dirty.wait()
-            await self._settle()
+            await self._pace.until_due(self._is_told)
             try:
                 await self.look()
+                self._pace.looked(news=self.status != known or self.state in UNSETTLED)
+                known = self.status
             except PaneGone:
                 return
             except TmuxError as error:
@@ -258,23 +337,6 @@ class LiveSession:
                 await anyio.sleep(RETRY_AFTER.total_seconds())
                 self.hint()
 
-    async def _settle(self) -> None:
-        with anyio.move_on_after(LONGEST_SETTLE.total_seconds()):
-            while self._dirty.is_set():
-                self._dirty = anyio.Event()
-                with anyio.move_on_after(SETTLE.total_seconds()):
-                    await self._dirty.wait()
-
-
-def _cut_short(end: Exited | Vanished | Stopped) -> TurnEnded:
-    """What becomes of a turn whose session is over."""
-    match end:
-        case Stopped():
-            return TurnEnded(TurnOutcome.INTERRUPTED, error="the session was stopped", source=Source.PROCESS)
-        case Exited(status=status, signal=None):
-            error = f"the CLI exited with status {status}"
-        case Exited(signal=signal):
-            error = f"the CLI was ended by signal {signal}"
-        case Vanished():
-            error = "the CLI's pane is gone"
-    return TurnEnded(TurnOutcome.FAILED, error=error, source=Source.PROCESS)
+    def _is_told(self) -> bool:
+        """Whether files hold something that was not read."""
+        return self.spool.has_any or self.tail.has_more

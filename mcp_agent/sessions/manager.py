@@ -1,10 +1,8 @@
 """All sessions of one server: started, found, prompted, interrupted, stopped, and taken over from an earlier server."""
 
 import logging
-import os
-import stat
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
@@ -16,23 +14,37 @@ from anyio.abc import TaskGroup
 from mcp_agent import registry
 from mcp_agent.adapter import Adapter
 from mcp_agent.errors import (
-    BadWorkingDirectory,
     McpAgentError,
     TmuxUnavailable,
     UnknownSession,
 )
 from mcp_agent.processes import ProcessIdentity
 from mcp_agent.processes.reaping import wait_gone
-from mcp_agent.sessions import closing, input, interrupting, launching, starting
+from mcp_agent.sessions import adopting, closing, interrupting, launching, starting
 from mcp_agent.sessions.adopting import Adoption
+from mcp_agent.sessions.asking import check_asked
+from mcp_agent.sessions.bridge_watching import watch_bridge
 from mcp_agent.sessions.closing import PaneCloser
-from mcp_agent.sessions.environment import shared
-from mcp_agent.sessions.events import EventSpool, TranscriptTail
-from mcp_agent.sessions.launching import ServerCommand
+from mcp_agent.sessions.conversations import check_free
+from mcp_agent.sessions.environment import for_session
+from mcp_agent.sessions.input import SendMode, Sent
+from mcp_agent.sessions.kept_secrets import Secrets
+from mcp_agent.sessions.launcher import Launcher
+from mcp_agent.sessions.launching import ServerCommand, check_working_directory
 from mcp_agent.sessions.live import LiveSession
-from mcp_agent.sessions.record import SessionOptions, SessionRecord, save_record
+from mcp_agent.sessions.messages import Messages
+from mcp_agent.sessions.named_variables import without_named
+from mcp_agent.sessions.names import Names
+from mcp_agent.sessions.queue import MessageQueue
+from mcp_agent.sessions.record import SessionOptions, SessionRecord, load_record, save_record
+from mcp_agent.sessions.resuming import Resuming
+from mcp_agent.sessions.retaining import Retention
+from mcp_agent.sessions.retention import Reason
+from mcp_agent.sessions.retention_closing import Closing
 from mcp_agent.sessions.signals import SessionState, Stopped
+from mcp_agent.sessions.store import SessionStore
 from mcp_agent.sessions.terminals import TerminalHost
+from mcp_agent.sessions.turns import Turns
 from mcp_agent.sessions.versions import version_of
 from mcp_agent.state import StateDirectory, new_session_id
 from mcp_agent.timeouts import Policy
@@ -58,19 +70,47 @@ class SessionManager:
     cancel_calls: CancelCalls
     server_command: ServerCommand
     load_adapter: Callable[[str], Adapter] = registry.load
+    server_stops: Callable[[], bool] = lambda: False
     size: tuple[int, int] = (120, 36)
+    store: SessionStore = field(default_factory=SessionStore.in_memory)
+    reasons: Sequence[Reason] = ()
+    """Who else may say that a session is not idle."""
+    queue: MessageQueue = field(init=False)
     _sessions: dict[str, LiveSession] = field(default_factory=dict)
     _stopping: dict[str, anyio.Event] = field(default_factory=dict)
     _ties: dict[str, anyio.CancelScope] = field(default_factory=dict)
+    _names: Names = field(default_factory=Names)
     _adoption: Adoption | None = None
     _closer: PaneCloser = field(init=False)
+    _launcher: Launcher = field(init=False)
+    _resuming: Resuming = field(init=False)
+    _retention: Retention = field(init=False)
 
     def __post_init__(self) -> None:
+        self.queue = MessageQueue(Messages(self.store), self.owner)
         self._closer = PaneCloser(self.terminals, self.owner)
+        self._retention = Retention(self.state, self.policy, self._close_idle, (*self.reasons, self.queue.reason))
+        self._launcher = Launcher(self.state, self.policy, self.server_command, self.size)
+        self._resuming = Resuming(
+            launcher=self._launcher,
+            terminals=self.terminals,
+            owner=self.owner,
+            closer=self._closer,
+            sessions=self._sessions,
+            stops=self._stopping,
+            launched=self._launched,
+            keep=self._keep,
+            check_name=self._check_name,
+        )
 
     def all(self) -> list[LiveSession]:
         """Every session of this server, oldest first, stopped ones too."""
         return list(self._sessions.values())
+
+    @property
+    def records(self) -> list[SessionRecord]:
+        """What is known of every session, looked after or not."""
+        return [session.record for session in self.all()] + self.unadopted
 
     @property
     def unadopted(self) -> list[SessionRecord]:
@@ -83,16 +123,20 @@ class SessionManager:
             return self._sessions[session_id]
         if any(record.id == session_id for record in self.unadopted):
             raise TmuxUnavailable(f"session {session_id} is on record; tmux does not answer yet: try again in a moment")
-        raise UnknownSession(session_id)
+        return self._of_record(session_id)
 
     async def start(self, options: SessionOptions) -> LiveSession:
         """Launch a CLI and wait for its prompt; a session that comes back may be `blocked` by a dialog.
 
-        Whatever else goes wrong, a cancellation included, leaves nothing of it behind.
+        Whatever else goes wrong, a cancellation included, leaves nothing of it behind. Only a server that stops leaves
+        the launched CLI to the next one.
         """
         adapter = self.load_adapter(options.provider)
         check_working_directory(options.working_directory)
-        environment = shared(options.environment, home=options.home)
+        check_asked(options, adapter)
+        if options.resume is not None:
+            check_free(options.resume, self.all())
+        environment = for_session(options.environment, named=options.named_variables, home=options.home)
         executable = launching.find_executable(adapter, environment)
         record = SessionRecord(
             id=new_session_id(),
@@ -100,24 +144,47 @@ class SessionManager:
             working_directory=options.working_directory,
             home=Path(environment.get("HOME", str(Path.home()))),
             created_at=time.time(),
+            name=options.name,
+            native_session_id=options.resume,
             shell_environment=environment,
             trust=options.trust,
             tools=options.tools,
             tied_to=options.tied_to,
         )
+        self._names.claim(record, self.records)
         try:
             session = await self._launch(options, record, adapter=adapter, executable=executable)
             self.owner.start_soon(self._tell_version, session, executable)
             state = await starting.wait_ready(session, self.policy.prompt_ready(adapter.id, adapter.limits))
         except BaseException as error:
-            await self._take_back(record.id, error)
+            if not (self.server_stops() and isinstance(error, anyio.get_cancelled_exc_class())):
+                await self._take_back(record.id, error)
             raise
-        session.record = replace(session.record, came_up=state is not SessionState.BLOCKED)
-        self._keep(session.record)
+        finally:
+            self._names.release(record)
+        self._came_up(session, state)
         return session
 
-    async def send(self, session_id: str, text: str, *, clear_draft: bool = False) -> input.Sent:
-        return await input.send(self.get(session_id), text, clear_draft=clear_draft)
+    async def for_input(self, session_id: str) -> LiveSession:
+        """The session, gone on with when it was lost: somebody is about to give it something."""
+        session = self.get(session_id)
+        over = session.over
+        await self._resuming.before_input(session)
+        if over is not None:
+            self.queue.wake(session)
+        return session
+
+    async def send(
+        self, session_id: str, text: str, *, mode: SendMode = SendMode.NOW, clear_draft: bool = False
+    ) -> Sent:
+        return await self.queue.send(await self.for_input(session_id), text, mode=mode, clear_draft=clear_draft)
+
+    async def resume(self, session_id: str, *, given: Secrets | None = None) -> LiveSession:
+        """Go on with the conversation of a session that is over; see `Resuming.resume`."""
+        session = self.get(session_id)
+        await self._resuming.resume(session, given=given)
+        self.queue.wake(session)
+        return session
 
     async def interrupt(self, session_id: str) -> bool:
         """Stop what the CLI works on and keep the session; False when it did not work, or did not end in time.
@@ -125,6 +192,13 @@ class SessionManager:
         It overtakes sends that wait, and waits for the one that runs.
         """
         return await interrupting.interrupt(self.get(session_id))
+
+    async def end_turn_at_deadline(self, session_id: str, turn_id: str) -> tuple[bool, bool]:
+        """Whether this turn was interrupted, and whether the session could be kept: otherwise it is stopped."""
+        interrupted, usable = await interrupting.interrupt_at_deadline(self.get(session_id), turn_id)
+        if not usable:
+            await self.stop(session_id)
+        return interrupted, usable
 
     async def stop(self, session_id: str) -> int:
         """End a session and all that belongs to it, and say how many tool calls were cancelled.
@@ -144,10 +218,29 @@ class SessionManager:
             stopped.set()
         return cancelled
 
-    async def stop_all(self) -> None:
+    def nudge(self, session_id: str) -> None:
+        """What the session is kept for may have changed."""
+        if session := self._sessions.get(session_id):
+            session.nudge()
+
+    def is_closing(self, session_id: str) -> bool:
+        """Whether its stop has begun and is not done."""
+        stopped = self._stopping.get(session_id)
+        return stopped is not None and not stopped.is_set()
+
+    async def stop_all(self) -> dict[str, int]:
+        """Stop every session that was not stopped yet; how many tool calls were cancelled, by session."""
+        stopped = {session.id: 0 for session in self.all() if session.state is not SessionState.STOPPED}
+
+        async def stop(session_id: str) -> None:
+            stopped[session_id] = await self.stop(session_id)
+
         async with anyio.create_task_group() as group:
-            for session in self.all():
-                group.start_soon(self.stop, session.id)
+            for session_id in stopped:
+                group.start_soon(stop, session_id)
+            for stopping in self._stopping.values():
+                group.start_soon(stopping.wait)
+        return stopped
 
     async def adopt(self, *, tmux_lives: Callable[[], bool]) -> None:
         """Take over what an earlier server left, before any session is started here.
@@ -155,39 +248,35 @@ class SessionManager:
         Returns after the first try; a tmux that does not answer is asked again until it does, since only its answer
         can say that a pane is gone. `tmux_lives` says whether there is one to ask: none is started to look.
         """
-        adoption = self._adoption = Adoption(self.state, self.terminals, self.load_adapter, tmux_lives, self._enter)
+        adoption = self._adoption = Adoption(
+            self.state, self.store, self.terminals, self.load_adapter, tmux_lives, self._enter_found, self._finish_later
+        )
         if not await adoption.attempt():
             self.owner.start_soon(adoption.attempt_until_answered)
 
     async def _launch(
         self, options: SessionOptions, record: SessionRecord, *, adapter: Adapter, executable: Path
     ) -> LiveSession:
-        directory = self.state.make_session(record.id)
-        request = launching.launch_request(
-            options, record, executable=executable, directory=directory, policy=self.policy
+        prepared = self._launcher.prepare(
+            options, record, adapter=adapter, executable=executable, resume=options.resume is not None
         )
-        launch = adapter.launch(request)
-        launching.write_launch_files(launch)
-        token = launching.write_bridge_file(
-            self.state, record, adapter=adapter, policy=self.policy, server=self.server_command
-        )
-        spool = EventSpool(directory / "events")
-        spool.directory.mkdir(mode=0o700, exist_ok=True)
-        record = replace(record, native_session_id=launch.native_session_id)
-        save_record(self.state, record)
+        record = prepared.record
         terminal = await self.terminals.acquire()
         try:
-            pane = await launching.spawn(terminal, launch, options, adapter=adapter, record=record, size=self.size)
+            pane = await self._launcher.spawn(terminal, prepared)
             record = replace(record, pane=pane)
             save_record(self.state, record)
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await closing.end_processes(record.id)
                 self._keep(replace(record, stopped=True))
-                forget = partial(launching.forget_session, self.state, record.id)
+                forget = partial(self._forget, record.id)
                 await self._closer.close(terminal, record.id, then=forget)
             raise
-        return self._enter(LiveSession(record, adapter, terminal, spool, TranscriptTail(), token))
+        turns = Turns(self.store, record.id)
+        session = LiveSession(record, adapter, terminal, prepared.spool, prepared.tail, prepared.token, turns=turns)
+        session.tell("session.started", provider=record.provider, directory=str(record.working_directory))
+        return self._enter(session)
 
     def _enter(self, session: LiveSession) -> LiveSession:
         """From here on the session is known, observed while its pane is there, and tied to what it was tied to.
@@ -196,13 +285,65 @@ class SessionManager:
         """
         self._sessions[session.id] = session
         session.on_record = self._keep
+        session.save_progress()
         if session.opened is not None:
-            self.owner.start_soon(session.observe, name=f"observe {session.id}")
+            self._observe(session)
         if session.record.tied_to is not None:
             self.owner.start_soon(self._stop_after, session, session.record.tied_to)
         if session.record.stopped:
             self.owner.start_soon(self.stop, session.id)
         return session
+
+    def _enter_found(self, session: LiveSession) -> None:
+        """A session of an earlier server, whose messages may wait still."""
+        self.queue.wake(self._enter(session))
+
+    def _of_record(self, session_id: str) -> LiveSession:
+        """A session that was stopped under an earlier server, known again. Raises `UnknownSession`."""
+        record = load_record(self.state, session_id)
+        if record is None or not record.stopped:
+            raise UnknownSession(session_id)
+        session = adopting.stopped(self.state, self.store, record, adapter=self.load_adapter(record.provider))
+        session.on_record = self._keep
+        self._sessions[session_id] = session
+        return session
+
+    def _finish_later(self, session: LiveSession) -> None:
+        self.owner.start_soon(self._finish_start, session, name=f"start {session.id}")
+
+    async def _finish_start(self, session: LiveSession) -> None:
+        """Go on with a launch that an earlier server began. A CLI that does not come up is stopped."""
+        limits = self.policy.prompt_ready(session.adapter.id, session.adapter.limits)
+        state = await adopting.finish_start(session, limits)
+        if state is not None:
+            self._came_up(session, state)
+        elif session.over is None:
+            await self.stop(session.id)
+
+    def _came_up(self, session: LiveSession, state: SessionState) -> None:
+        session.record = replace(session.record, came_up=state is not SessionState.BLOCKED)
+        self._keep(session.record)
+
+    def _check_name(self, record: SessionRecord) -> None:
+        self._names.claim(record, self.records)
+        self._names.release(record)
+
+    def _observe(self, session: LiveSession) -> None:
+        self.owner.start_soon(session.observe, name=f"observe {session.id}")
+        bridge_file = self.state.session(session.id) / launching.BRIDGE_FILE
+        self.owner.start_soon(watch_bridge, session, bridge_file, name=f"bridge of {session.id}")
+        self.owner.start_soon(self._retention.look_after, session, name=f"look after {session.id}")
+
+    def _launched(self, session: LiveSession, executable: Path) -> None:
+        self._observe(session)
+        self.owner.start_soon(self._tell_version, session, executable)
+
+    async def _close_idle(self, session: LiveSession, closing: Closing) -> None:
+        """A stop, and the record says why. A session that somebody else stops is theirs."""
+        if session.id not in self._stopping:
+            session.record = replace(session.record, closed=closing)
+            session.tell("session.closed", **closing.facts)
+            await self.stop(session.id)
 
     async def _take_back(self, session_id: str, error: BaseException) -> None:
         """Leave nothing of a session that did not come to its prompt."""
@@ -215,26 +356,35 @@ class SessionManager:
                 self._sessions.pop(session_id, None)
                 self._stopping.pop(session_id, None)
             if session_id not in self._closer.pending:
-                launching.forget_session(self.state, session_id)
+                self._forget(session_id)
 
     async def _end(self, session: LiveSession) -> int:
-        session.apply(Stopped())
+        session.apply(Stopped(session.record.why_stopped))
         session.record = replace(session.record, stopped=True)
         self._keep(session.record)
         if tie := self._ties.pop(session.id, None):
             tie.cancel()
+        await self._resuming.give_up(session.id)
+        await self.queue.refuse_all(session)
         cancelled = await self._cancel_calls(session.id)
         await closing.end_processes(session.id)
         launching.remove_launch_files(self.state, session.id)
-        await self._closer.close(session.opened, session.id, then=lambda: self._put_away(session.record))
+        await self._closer.close(session.opened, session.id, then=lambda: self._put_away(session))
+        session.tell("session.closed", cancelled_calls=cancelled)
         return cancelled
 
-    def _put_away(self, record: SessionRecord) -> None:
+    def _put_away(self, session: LiveSession) -> None:
         """A record without a pane has nothing to be closed."""
-        if record.tied_to is not None:
-            launching.forget_session(self.state, record.id)
+        session.record = without_named(replace(session.record, pane=None))
+        if session.record.tied_to is not None:
+            self._forget(session.id)
         else:
-            self._keep(replace(record, pane=None))
+            self._keep(session.record)
+
+    def _forget(self, session_id: str) -> None:
+        """Leave nothing on disk of a session that nobody will ask for again."""
+        launching.forget_session(self.state, session_id)
+        self.store.forget(session_id)
 
     async def _cancel_calls(self, session_id: str) -> int:
         with anyio.move_on_after(CALLS_CANCELLED_WITHIN.total_seconds()):
@@ -265,19 +415,3 @@ class SessionManager:
             save_record(self.state, record)
         except OSError:
             log.exception("session %s: its record could not be written", record.id)
-
-
-def check_working_directory(path: Path) -> None:
-    """Raises `BadWorkingDirectory` unless the CLI could work there."""
-    if not path.is_absolute():
-        raise BadWorkingDirectory(path, "is not an absolute path")
-    try:
-        mode = path.stat().st_mode
-    except (FileNotFoundError, NotADirectoryError):
-        raise BadWorkingDirectory(path, "does not exist") from None
-    except (OSError, ValueError) as error:
-        raise BadWorkingDirectory(path, f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
-    if not stat.S_ISDIR(mode):
-        raise BadWorkingDirectory(path, "is not a directory")
-    if not os.access(path, os.W_OK | os.X_OK):
-        raise BadWorkingDirectory(path, "is not writable")

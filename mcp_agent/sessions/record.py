@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from mcp_agent.adapter import ModelEndpoint
+from mcp_agent.adapter import LimitedBy, ModelEndpoint
 from mcp_agent.processes import ProcessIdentity
+from mcp_agent.sessions.retention_closing import Closing, Keeping
 from mcp_agent.state import StateDirectory, write_private
 from mcp_agent.tmux.terminal import PaneRef
 
@@ -19,7 +21,13 @@ class SessionOptions:
     provider: str
     working_directory: Path
     environment: Mapping[str, str] = field(repr=False)
-    """The caller's variables; only allow-listed ones go on."""
+    """The caller's variables; only allow-listed and named ones go on."""
+    named_variables: frozenset[str] = frozenset()
+    """Variables that somebody asked to be passed on, besides the allow-listed ones."""
+    name: str | None = None
+    """What people call the session; see `names`."""
+    size: tuple[int, int] | None = None
+    """Columns and rows of its pane; None: those of the configuration."""
     home: Path | None = None
     """A home made for this session alone; None runs the CLI in the caller's HOME."""
     allow_tools: frozenset[str] = frozenset()
@@ -32,6 +40,10 @@ class SessionOptions:
     endpoint: ModelEndpoint | None = field(default=None, repr=False)
     tied_to: ProcessIdentity | None = None
     """A process whose end stops the session; None lets it live on."""
+    resume: str | None = None
+    """The provider's own id of a conversation to go on with; None begins a new one."""
+    idle_retention: timedelta | None = None
+    """How long it is kept while it is idle; zero: for ever, None: as its provider's sessions are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +56,7 @@ class SessionRecord:
     home: Path
     created_at: float
     """Wall-clock epoch."""
+    name: str | None = None
     native_session_id: str | None = None
     provider_version: str | None = None
     shell_environment: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -51,12 +64,30 @@ class SessionRecord:
     trust: bool = False
     tools: frozenset[str] | None = None
     """The tools that its token is good for; None: all of them."""
+    options: SessionOptions | None = None
+    """What it was started with; its variables and keys stand in `secrets.json`, and only until it is stopped."""
+    needs_secrets: bool = False
+    """It was launched with variables or a key that are not kept any more once it was stopped."""
+    launched_at: float = 0.0
+    """Wall-clock epoch of its latest launch."""
     pane: PaneRef | None = None
+    bridge_up: bool = False
+    """The bridge of its latest launch has asked for the tools."""
     came_up: bool = False
-    """It showed its prompt once."""
+    """It showed its prompt once since its latest launch."""
+    limited: LimitedBy | None = None
+    """What its provider refuses work for, as far as it told."""
     transcript: Path | None = None
     tied_to: ProcessIdentity | None = None
     stopped: bool = False
+    keeping: Keeping | None = None
+    """How long it is kept while it is idle: as was chosen when it was first launched."""
+    closed: Closing | None = None
+    """Why retention closed it; None when somebody else stopped it."""
+
+    @property
+    def why_stopped(self) -> str | None:
+        return self.closed.short if self.closed else None
 
 
 _RECORD = TypeAdapter(SessionRecord)
@@ -64,6 +95,14 @@ _RECORD = TypeAdapter(SessionRecord)
 
 def save_record(state: StateDirectory, record: SessionRecord) -> None:
     write_private(state.session(record.id) / "session.json", _RECORD.dump_json(record, indent=1).decode())
+
+
+def load_record(state: StateDirectory, session_id: str) -> SessionRecord | None:
+    """The record of this session; None when there is none that can be read."""
+    try:
+        return _RECORD.validate_json((state.session(session_id) / "session.json").read_bytes())
+    except (ValidationError, ValueError, OSError):
+        return None
 
 
 def load_records(state: StateDirectory) -> list[SessionRecord]:

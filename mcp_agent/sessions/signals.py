@@ -7,6 +7,7 @@ idle, never complete one.
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from typing import Literal
 
 from mcp_agent.adapter import (
     Blocked,
@@ -14,11 +15,13 @@ from mcp_agent.adapter import (
     Dialog,
     LimitedBy,
     PromptAccepted,
+    PromptQueued,
     Ready,
     SessionIdentified,
     Signal,
     TurnEnded,
     TurnOutcome,
+    UsageReported,
     Waiting,
 )
 
@@ -48,6 +51,8 @@ class BridgeUp:
 class Interrupting:
     """Somebody told the running turn to stop: from now on its tool calls are refused."""
 
+    by: Literal["person", "deadline"] = "person"
+
 
 @dataclass(frozen=True, slots=True)
 class Exited:
@@ -64,7 +69,9 @@ class Vanished:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """Somebody told the session to stop."""
+    """Somebody told the session to stop, or it was closed for the reason given."""
+
+    reason: str | None = None
 
 
 Reading = Ready | Busy | Waiting | Blocked
@@ -125,8 +132,12 @@ class Status:
                 return f"signal {signal}"
             case SessionState.EXITED, Exited(status=status):
                 return f"status {status}"
+            case SessionState.STOPPED, Stopped(reason=reason):
+                return reason
             case SessionState.BLOCKED, _:
                 return self.dialog.name if self.dialog else None
+            case SessionState.BUSY, _:
+                return self.reading.reason if isinstance(self.reading, Busy) else None
             case SessionState.WAITING, _:
                 return self.reading.reason if isinstance(self.reading, Waiting) else "question"
             case SessionState.LIMITED, _:
@@ -165,7 +176,7 @@ def reduce(status: Status, signal: SessionSignal) -> Status:
             return replace(status, turn_running=False)
         case LimitedBy():
             return replace(status, limited=signal)
-        case SessionIdentified():
+        case SessionIdentified() | PromptQueued() | UsageReported():
             return status
         case Ready() | Busy() | Waiting() | Blocked():
             return replace(status, reading=signal)

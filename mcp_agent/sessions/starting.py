@@ -16,6 +16,9 @@ from mcp_agent.timeouts import PromptReady
 MOST_DIALOG_STEPS = 40
 """A dialog that takes more key presses than this is not being answered by them."""
 
+LOOKED_AT_FOR = timedelta(seconds=30)
+"""A CLI that was launched long ago may still be silent for so long: nobody saw what it did before."""
+
 LAST_LINES = 6
 """How much of a dead CLI's screen is told."""
 
@@ -26,13 +29,15 @@ async def wait_ready(
     session: LiveSession,
     limits: PromptReady,
     *,
+    elapsed: timedelta = timedelta(0),
     clock: Callable[[], float] = anyio.current_time,
 ) -> SessionState:
     """Wait until the CLI shows its prompt and its bridge is connected; `blocked` when only a person can go on.
 
-    Raises `PromptReadyTimedOut`, or `SessionEnded` as soon as the CLI is gone.
+    `elapsed` is how long ago it was launched. Raises `PromptReadyTimedOut`, or `SessionEnded` as soon as the CLI is
+    gone.
     """
-    readiness = ReadinessClock(limits.inactivity, limits.absolute, clock())
+    readiness = _clock_of(session, limits, elapsed=elapsed, now_seconds=clock())
     steps = 0
     while session.over is None and session.state in _STARTING:
         if (passed := readiness.passed(now_seconds=clock())) is not None:
@@ -50,6 +55,15 @@ async def wait_ready(
     if session.over:
         raise SessionEnded(session.id, _last_words(session.over, session))
     return session.state
+
+
+def _clock_of(session: LiveSession, limits: PromptReady, *, elapsed: timedelta, now_seconds: float) -> ReadinessClock:
+    """A CLI that was launched earlier counts as silent since then, but for the time that nobody looked at it."""
+    readiness = ReadinessClock(limits.inactivity, limits.absolute, now_seconds - elapsed.total_seconds())
+    if elapsed:
+        silent = min(elapsed, max(limits.inactivity - LOOKED_AT_FOR, timedelta(0)))
+        readiness.saw(session.screen.lines, now_seconds=now_seconds - silent.total_seconds())
+    return readiness
 
 
 async def _next_screen(session: LiveSession, limit: timedelta) -> None:

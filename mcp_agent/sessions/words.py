@@ -15,6 +15,9 @@ def same_words(one: str, other: str) -> bool:
     return normal(one).split() == normal(other).split()
 
 
-def without_blanks(text: str) -> str:
-    """What is left for comparing with a text that was wrapped somewhere."""
-    return "".join(normal(text).split())
+def begins_with(whole: str, beginning: str) -> bool:
+    """Whether a CLI could show this beginning of the whole text; the last word of it may be cut."""
+    all_words, first = normal(whole).split(), normal(beginning).split()
+    if not first:
+        return False
+    return all_words[: len(first) - 1] == first[:-1] and "".join(all_words[len(first) - 1 :]).startswith(first[-1])

@@ -3,21 +3,30 @@
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
 from pathlib import Path
 from secrets import token_hex
 
+from mcp_agent.errors import PaneDead, PaneGone
+from mcp_agent.tmux import sizes, ticks
 from mcp_agent.tmux.connection import HUB
-from mcp_agent.tmux.protocol import join
+from mcp_agent.tmux.protocol import join, literal
 from mcp_agent.tmux.terminal import PaneInfo, PaneRef
 
 Command = Sequence[str]
 
 _REF = "#{pane_id} #{window_id} #{session_id} #{pane_pid}"
-_INFO = f"{_REF} #{{pane_dead}} [#{{pane_dead_status}}] [#{{pane_dead_signal}}] #{{@mcp_tags}}"
-_INFO_LINE = re.compile(r"(\S+) (\S+) (\S+) (\d+) (\d?) \[(\d*)\] \[(\d*)\] ?(.*)")
-HERE = "here"
+_TAGS = "#{?#{@mcp_pane},#{@mcp_tags},}"
+_INFO = f"{_REF} #{{pane_dead}} [#{{pane_dead_status}}] [#{{pane_dead_signal}}] {ticks.READING} {_TAGS}"
+_INFO_LINE = re.compile(r"(\S+) (\S+) (\S+) (\d+) (\d?)" + r" \[(\d*)\]" * 5 + " ?(.*)")
+CANNOT_FIND = "can't find"
+"""How tmux begins to say that a target is gone."""
 DEATHS = "mcp_deaths"
 """The subscription that tells deaths once a second, where a pidfd does not tell them at once."""
+TELL_DEATHS = ("refresh-client", "-B", f"{DEATHS}:%*:#{{pane_dead}}")
+
+LONGEST_HOLD = timedelta(seconds=5)
+"""So long a pane takes no keys of people at most, whatever becomes of us meanwhile."""
 
 WITHOUT_TMUX = ("/usr/bin/env", "-u", "TMUX", "-u", "TMUX_PANE")
 """Becomes the program it is given, and makes any argv long enough for tmux to run it without a shell."""
@@ -26,11 +35,6 @@ WITHOUT_TMUX = ("/usr/bin/env", "-u", "TMUX", "-u", "TMUX_PANE")
 def session_name(name: str) -> str:
     """A name for people in what tmux allows, made unique; never a way to find anything."""
     return f"{re.sub(r'[^A-Za-z0-9_-]', '_', name)[:40]}-{token_hex(4)}"
-
-
-def literal(text: str) -> str:
-    """Text that comes out of tmux's format expansion as it went in."""
-    return re.sub(r"#+(?!\[|#)", lambda run: run[0] * 2, text)
 
 
 def spawn(
@@ -51,8 +55,9 @@ def spawn(
     return [
         [*create, *variables, "--", *WITHOUT_TMUX, *argv],
         *(["set-option", "-t", target, f"@mcp_{key}", value] for key, value in marks.items()),
-        # Another client's size may have overruled -x and -y; this also makes the window's size manual.
-        ["resize-window", "-t", target, "-x", columns, "-y", rows],
+        # A person who is attached may make more panes and windows in the session: those are not ours.
+        ["set-option", "-p", "-t", target, "@mcp_pane", "1"],
+        *sizes.hold(target, size=size),
         link(target),
     ]
 
@@ -62,37 +67,79 @@ def link(window: str) -> Command:
     return ["link-window", "-d", "-s", window, "-t", f"={HUB}:"]
 
 
-def guarded(pane: PaneRef, commands: Iterable[Command], *, alive: bool) -> Command:
-    """Commands that run only if the pane is there, is the same one and, with `alive`, not dead, in one sequence.
+def close(pane: PaneRef) -> list[Command]:
+    """End the pane first, for the hub's link would keep it, and then whatever a person opened beside it."""
+    return [["kill-window", "-t", pane.window_id], ["kill-session", "-t", pane.tmux_session_id]]
 
-    The first thing printed is `HERE`, or else what there is instead, for `is_dead`.
-    """
+
+def identify(pane: PaneRef) -> Command:
+    """Ask what is there now, for `check`; a pane that is gone has nothing to say."""
+    return ["display-message", "-p", "-t", pane.pane_id, "#{pane_id} #{pane_pid} #{pane_dead}"]
+
+
+def check(pane: PaneRef, printed: Sequence[str], *, alive: bool) -> None:
+    """Raise `PaneGone` unless this pane was found, and with `alive` `PaneDead` if its program has ended."""
     # Ids begin anew in a new server, so the program's pid is asked for as well.
-    same = f"#{{==:#{{pane_id}} #{{pane_pid}},{pane.pane_id} {pane.pid}}}"
-    condition = f"#{{&&:{same},#{{==:#{{pane_dead}},0}}}}" if alive else same
-    then = " ; ".join(join(command) for command in (["display-message", "-p", HERE], *commands))
-    instead = join(["display-message", "-p", "-t", pane.pane_id, "#{pane_id} #{pane_pid} #{pane_dead}"])
-    return ["if-shell", "-F", "-t", pane.pane_id, condition, then, instead]
-
-
-def is_dead(pane: PaneRef, printed: Sequence[str]) -> bool:
-    """Whether a guard that refused found the pane dead; otherwise it found none."""
-    return list(printed) == [f"{pane.pane_id} {pane.pid} 1"]
+    same = f"{pane.pane_id} {pane.pid}"
+    if list(printed) == [f"{same} 1"] and alive:
+        raise PaneDead(pane.pane_id)
+    if list(printed) not in ([f"{same} 0"], [f"{same} 1"]):
+        raise PaneGone(pane.pane_id)
 
 
 def capture(pane: PaneRef) -> list[Command]:
+    """Prints for `check`, then the screen, then the title."""
     return [
+        identify(pane),
         ["capture-pane", "-p", "-e", "-J", "-t", pane.pane_id],
         ["display-message", "-p", "-t", pane.pane_id, "#{pane_title}"],
     ]
 
 
-def paste(pane: PaneRef, buffer: str) -> list[Command]:
-    return [leave_mode(pane), ["paste-buffer", "-p", "-r", "-d", "-b", buffer, "-t", pane.pane_id]]
+def paste(pane: PaneRef, buffer: str, *, held: bool) -> list[Command]:
+    # tmux 3.3a dies of a paste into a dead pane: nothing may come between this look and the paste.
+    paste = join(["paste-buffer", "-p", "-r", "-d", "-b", buffer, "-t", pane.pane_id])
+    return _typed(pane, ["if-shell", "-F", "-t", pane.pane_id, "#{==:#{pane_dead},0}", paste], held=held)
 
 
-def press(pane: PaneRef, keys: Sequence[str]) -> list[Command]:
-    return [leave_mode(pane), ["send-keys", "-t", pane.pane_id, "--", *keys]]
+def press(pane: PaneRef, keys: Sequence[str], *, held: bool) -> list[Command]:
+    return _typed(pane, ["send-keys", "-t", pane.pane_id, "--", *keys], held=held)
+
+
+def type_text(pane: PaneRef, text: str, *, held: bool) -> list[Command]:
+    return _typed(pane, ["send-keys", "-l", "-t", pane.pane_id, "--", text], held=held)
+
+
+def _typed(pane: PaneRef, command: Command, *, held: bool) -> list[Command]:
+    """One input of ours, which a pane that is held takes too."""
+    return [leave_mode(pane), _take_input(pane), command, *([_drop_input(pane)] if held else [])]
+
+
+def hold(pane: PaneRef) -> list[Command]:
+    """Drop what anybody types; tmux itself ends that when we are not there to do it. Prints for `is_attended`."""
+    release = join(_take_input(pane))
+    return [
+        ["run-shell", "-b", "-d", f"{LONGEST_HOLD.total_seconds():g}", "-C", release],
+        _drop_input(pane),
+        ["display-message", "-p", "-t", pane.pane_id, "#{window_active_clients}"],
+    ]
+
+
+def is_attended(printed: Sequence[Sequence[str]]) -> bool:
+    """Whether somebody sees a pane that was just held."""
+    return printed[-1] != ["0"]
+
+
+def release(pane: PaneRef) -> list[Command]:
+    return [_take_input(pane)]
+
+
+def _drop_input(pane: PaneRef) -> Command:
+    return ["select-pane", "-d", "-t", pane.pane_id]
+
+
+def _take_input(pane: PaneRef) -> Command:
+    return ["select-pane", "-e", "-t", pane.pane_id]
 
 
 def leave_mode(pane: PaneRef) -> Command:
@@ -114,9 +161,18 @@ def _read_pane(line: str) -> PaneInfo | None:
     found = _INFO_LINE.fullmatch(line)
     if not found:
         return None
-    pane_id, window_id, session_id, pid, dead, status, signal, tags = found.groups()
+    pane_id, window_id, session_id, pid, dead, status, signal, counted, held, clients, tags = found.groups()
     pane = PaneRef(pane_id, window_id, session_id, int(pid))
-    return PaneInfo(pane, _read_tags(tags), dead == "1", _number(status), _number(signal))
+    return PaneInfo(
+        pane,
+        _read_tags(tags),
+        dead == "1",
+        _number(status),
+        _number(signal),
+        ticks=_number(counted),
+        held=held == "1",
+        attached=bool(_number(clients)),
+    )
 
 
 def read_ref(line: str) -> PaneRef:

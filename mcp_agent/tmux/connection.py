@@ -1,5 +1,6 @@
 """One control-mode connection to a tmux server: commands at 0.2 ms, and the events of every hub window."""
 
+import os
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -17,6 +18,11 @@ from mcp_agent.tmux.protocol import ControlParser, Event, Exit, Notification, Re
 
 PAUSE = "pause-after=1"
 """A pane whose output we have not read after one second is paused by tmux, instead of kept for us without bound."""
+GATHER = timedelta(milliseconds=50)
+"""How late an event may be told that comes right after another one."""
+LARGEST_READ = 64 * 1024
+TRICKLE = 4 * 1024
+"""Fewer bytes at once are no flood: more of them may gather."""
 HUB = "_hub"
 """The session that every agent's window is linked into, so that one client hears them all."""
 
@@ -39,13 +45,16 @@ def _ignore(_event: Event) -> None:
 class ControlConnection:
     """An attached control client. Commands may be sent from many tasks; replies come back in their order."""
 
-    def __init__(self, process: anyio.abc.Process, on_event: Callable[[Event], None], *, patience: timedelta) -> None:
+    def __init__(
+        self, process: anyio.abc.Process, output: int, *, on_event: Callable[[Event], None], patience: timedelta
+    ) -> None:
         self.closed = anyio.Event()
         """Set when the connection is lost or closed; every waiting command then raises `TmuxUnavailable`."""
         self.problem = "the connection to tmux is closed"
-        self._process, self._on_event, self._patience = process, on_event, patience
+        self._process, self._output, self._on_event, self._patience = process, output, on_event, patience
         self._greeted = anyio.Event()
         self._calls: deque[_Call] = deque()
+        self._asked = anyio.Event()
         self._turn = anyio.Lock()
         self._nonce = token_hex(8)
         self._sent = 0
@@ -56,11 +65,15 @@ class ControlConnection:
         cls, tmux: Tmux, *, target: str = HUB, on_event: Callable[[Event], None] = _ignore
     ) -> AsyncGenerator["ControlConnection"]:
         """Attach to a session. `on_event` is called for each event, in order, and must not block or raise."""
+        output, written = os.pipe()
         try:
-            process = await tmux.open("-N", "-C", "attach-session", "-f", PAUSE, "-t", f"={target}")
+            process = await tmux.open("-N", "-C", "attach-session", "-f", PAUSE, "-t", f"={target}", stdout=written)
         except OSError as error:
+            os.close(output)
             raise TmuxUnavailable(f"tmux could not be run: {error}") from error
-        connection = cls(process, on_event, patience=tmux.patience)
+        finally:
+            os.close(written)
+        connection = cls(process, output, on_event=on_event, patience=tmux.patience)
         with single_error():
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(connection._read)
@@ -101,6 +114,7 @@ class ControlConnection:
             self._sent += 1
             call = _Call(commands[0][0], f"{self._nonce}-{self._sent}")
             self._calls.append(call)
+            self._asked.set()
             # One command may answer with any number of blocks; the marker on a line of its own ends them all.
             await self._write(f"{line}\n{join(['display-message', '-p', call.marker])}\n".encode())
         return call
@@ -120,16 +134,27 @@ class ControlConnection:
         self._close()
 
     async def _read(self) -> None:
-        assert self._process.stdout is not None
         parser = ControlParser()
         try:
-            async for data in self._process.stdout:
+            await anyio.wait_readable(self._output)
+            while data := os.read(self._output, LARGEST_READ):
                 for event in parser.feed(data):
                     self._take(event)
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-            pass
+                if len(data) < TRICKLE:
+                    await self._gather()
+                await anyio.wait_readable(self._output)
         finally:
+            # A client whose output nobody takes does not leave: it must see that the pipe is closed.
+            os.close(self._output)
             self._close()
+
+    async def _gather(self) -> None:
+        """Let events gather for a moment, unless somebody waits for an answer: each read of them is a wake-up."""
+        if self._calls:
+            return
+        self._asked = anyio.Event()
+        with anyio.move_on_after(GATHER.total_seconds()):
+            await self._asked.wait()
 
     def _take(self, event: Event) -> None:
         match event:

@@ -5,20 +5,18 @@ import os
 import anyio
 
 
-async def wait_for_exit(pid: int) -> None:
-    """Return when the process has ended, at once if there is none; never where the system has no pidfd.
-
-    Whoever calls this knows another, slower sign of the end.
-    """
+async def wait_for_exit(pid: int) -> bool:
+    """True when the process has ended, at once if there is none; False, at once, where the system tells no ends."""
     if not hasattr(os, "pidfd_open"):
-        await anyio.sleep_forever()
+        return False
     try:
         descriptor = os.pidfd_open(pid)
     except ProcessLookupError:
-        return
+        return True
     except OSError:
-        await anyio.sleep_forever()
+        return False
     try:
         await anyio.wait_readable(descriptor)
     finally:
         os.close(descriptor)
+    return True

@@ -1,12 +1,13 @@
 """The connection that heals itself, and knows a lost connection from a lost server."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from signal import SIGCHLD
 
 import anyio
 
 from mcp_agent.errors import TmuxUnavailable
-from mcp_agent.tmux import commands
+from mcp_agent.tmux import commands, sizes
 from mcp_agent.tmux.connection import HUB, ControlConnection
 from mcp_agent.tmux.process import Tmux
 from mcp_agent.tmux.protocol import Event
@@ -29,6 +30,7 @@ class Link:
         self._connection: ControlConnection | None = None
         self._server: ServerProcess | None = None
         self._absent = False
+        self._deaths_wanted = False
         self._changed = anyio.Event()
         self._wanted = anyio.Event()
         self._problem = "not connected yet"
@@ -64,6 +66,13 @@ class Link:
         """Have the server look for children that ended: tmux 3.3a can miss one's SIGCHLD, and then has no status."""
         if self._server:
             self._server.signal(SIGCHLD)
+
+    async def listen_for_deaths(self) -> None:
+        """Have tmux tell of ended programs: it looks at every pane once a second, so only where nothing else tells."""
+        self._deaths_wanted = True
+        with suppress(TmuxUnavailable):
+            if connection := await self.connection():
+                await connection.command(*commands.TELL_DEATHS)
 
     async def run(self) -> None:
         """Stay connected until cancelled."""
@@ -101,12 +110,15 @@ class Link:
             server.record(record_path(self._tmux.socket))
 
     async def _prepare(self, connection: ControlConnection) -> None:
-        """Hear every tagged window, and the deaths that no pidfd tells."""
-        await connection.command("refresh-client", "-B", f"{commands.DEATHS}:%*:#{{pane_dead}}")
-        listing = await connection.command("list-windows", "-a", "-F", "#{session_name} #{window_id} #{@mcp_tags}")
+        """Hear every tagged window, and deaths if they are wanted, and keep the windows' sizes."""
+        if self._deaths_wanted:
+            await connection.command(*commands.TELL_DEATHS)
+        await connection.sequence(sizes.follow_clients())
+        facts = f"#{{session_name}} #{{window_id}} #{{{sizes.COLUMNS}}}"
+        listing = await connection.command("list-windows", "-a", "-F", facts)
         linked = {window for session, window, *_ in map(str.split, listing) if session == HUB}
-        for session, window, *tags in map(str.split, listing):
-            if session != HUB and tags and window not in linked:
+        for session, window, *ours in map(str.split, listing):
+            if session != HUB and ours and window not in linked:
                 await connection.command(*commands.link(window))
 
     async def _wait_for_another(self) -> None:

@@ -6,7 +6,7 @@ test may do the same from outside.
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 
@@ -14,10 +14,13 @@ import anyio.lowlevel
 from anyio.streams.memory import MemoryObjectReceiveStream
 
 from mcp_agent.errors import PaneDead, PaneGone, TmuxCommandFailed, TmuxUnavailable
+from mcp_agent.tmux.memory_clock import MemoryClock
 from mcp_agent.tmux.terminal import (
     DEFAULT_SIZE,
     Capture,
+    ClockClosing,
     Died,
+    IdleClock,
     Lost,
     PaneEvent,
     PaneInfo,
@@ -25,6 +28,7 @@ from mcp_agent.tmux.terminal import (
     check_launch,
     check_text,
 )
+from mcp_agent.tmux.ticks import check_clock
 from mcp_agent.tmux.watching import Watchers
 
 
@@ -42,7 +46,14 @@ class Pressed:
     key: str
 
 
-Input = Pasted | Pressed
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """Characters that came as single keys."""
+
+    text: str
+
+
+Input = Pasted | Pressed | Typed
 
 
 class MemoryPane:
@@ -59,13 +70,28 @@ class MemoryPane:
         """Called after the input was recorded; the default only records."""
         self.in_copy_mode = False
         """A person scrolls; leaving it is the terminal's business."""
+        self.attended = False
+        """Somebody is attached."""
+        self.held = False
+        """What people type is dropped."""
         self.screen = Capture((), (), "")
         self.end: Died | None = None
+        self.clock: MemoryClock | None = None
+        self.attached = False
+        """Somebody looks at it; `attach` says so."""
 
     def show(self, *lines: str, dim_lines: Sequence[str] = (), title: str = "") -> None:
         """Draw the whole screen anew and tell the watchers."""
         self.screen = Capture(tuple(lines), tuple(dim_lines) or ("",) * len(lines), title)
+        if self.clock:
+            self.clock.saw_output()
         self._terminal.watchers.wrote(self.ref.pane_id)
+
+    def attach(self, *, attached: bool) -> None:
+        """Somebody attaches, or leaves."""
+        self.attached = attached
+        if self.clock:
+            self.clock.attach(attached=attached)
 
     def exit(self, status: int = 0) -> None:
         """The program ends by itself."""
@@ -79,6 +105,11 @@ class MemoryPane:
         """Somebody else closes the pane."""
         self._terminal.forget(self)
 
+    def person_types(self, text: str) -> None:
+        """Somebody who is attached types."""
+        if not self.held:
+            self.receive(Typed(text))
+
     def receive(self, received: Input) -> None:
         """Take one input, as the terminal hands it over."""
         self.in_copy_mode = False
@@ -89,7 +120,10 @@ class MemoryPane:
     @property
     def info(self) -> PaneInfo:
         status, signal = (self.end.exit_status, self.end.exit_signal) if self.end else (None, None)
-        return PaneInfo(self.ref, dict(self.tags), self.end is not None, status, signal)
+        known = PaneInfo(self.ref, dict(self.tags), self.end is not None, status, signal, attached=self.attached)
+        if self.clock is None:
+            return known
+        return replace(known, ticks=self.clock.reading.ticks, held=self.clock.held)
 
     def _die(self, end: Died) -> None:
         if self.end is None:
@@ -114,6 +148,7 @@ class MemoryTerminal:
         """False makes every call raise `TmuxUnavailable`, as a hung or failing tmux does."""
         self.watchers = Watchers()
         self._panes: dict[PaneRef, MemoryPane] = {}
+        self._closings: dict[str, ClockClosing] = {}
         self._numbers = count(1)
 
     def pane(self, ref: PaneRef) -> MemoryPane:
@@ -169,6 +204,19 @@ class MemoryTerminal:
         for key in keys:
             living.receive(Pressed(key))
 
+    async def type_text(self, pane: PaneRef, text: str) -> None:
+        check_text(text)
+        (await self._living(pane)).receive(Typed(text))
+
+    @asynccontextmanager
+    async def alone(self, pane: PaneRef) -> AsyncGenerator[bool]:
+        living = await self._living(pane)
+        living.held = True
+        try:
+            yield living.attended
+        finally:
+            living.held = False
+
     async def panes(self) -> list[PaneInfo]:
         await self._checkpoint()
         return [pane.info for pane in self._panes.values() if pane.tags]
@@ -181,6 +229,18 @@ class MemoryTerminal:
         await self._checkpoint()
         if pane in self._panes:
             self.forget(self._panes[pane])
+
+    async def set_clock(self, pane: PaneRef, clock: IdleClock | None) -> None:
+        await self._checkpoint()
+        inside = self.pane(pane)
+        if clock:
+            check_clock(clock)
+        inside.clock = MemoryClock(clock) if clock else None
+        inside.attach(attached=inside.attached)
+
+    async def take_closing(self, name: str) -> ClockClosing | None:
+        await self._checkpoint()
+        return self._closings.pop(name, None)
 
     @asynccontextmanager
     async def watch(self, pane: PaneRef) -> AsyncGenerator[MemoryObjectReceiveStream[PaneEvent]]:
@@ -202,3 +262,10 @@ class MemoryTerminal:
         await anyio.lowlevel.checkpoint()
         if not self.available:
             raise TmuxUnavailable("the terminal does not answer")
+        self._let_clocks_close()
+
+    def _let_clocks_close(self) -> None:
+        for pane in list(self._panes.values()):
+            if pane.clock and (closing := pane.clock.closing):
+                self._closings[pane.clock.name] = closing
+                self.forget(pane)

@@ -11,20 +11,23 @@ import anyio
 import anyio.abc
 from anyio.streams.memory import MemoryObjectReceiveStream
 
-from mcp_agent.errors import BadWorkingDirectory, PaneDead, PaneGone, TmuxCommandFailed, TmuxError, TmuxUnavailable
-from mcp_agent.tmux import commands
+from mcp_agent.errors import BadWorkingDirectory, PaneGone, TmuxCommandFailed, TmuxError, TmuxUnavailable
+from mcp_agent.tmux import commands, ticks
+from mcp_agent.tmux.connection import ControlConnection
 from mcp_agent.tmux.deaths import wait_for_exit
 from mcp_agent.tmux.flow import Flow
 from mcp_agent.tmux.groups import single_error
 from mcp_agent.tmux.link import Link
 from mcp_agent.tmux.process import PATIENCE, Tmux
-from mcp_agent.tmux.protocol import Event, Notification, Output
+from mcp_agent.tmux.protocol import Event, Notification, Output, fits_on_a_line
 from mcp_agent.tmux.screen import read_screen
 from mcp_agent.tmux.server import ensure_server, kill_server, recover_socket
 from mcp_agent.tmux.terminal import (
     DEFAULT_SIZE,
     Capture,
+    ClockClosing,
     Died,
+    IdleClock,
     Lost,
     PaneEvent,
     PaneInfo,
@@ -41,6 +44,7 @@ class TmuxTerminal:
     def __init__(self, tmux: Tmux, tasks: anyio.abc.TaskGroup) -> None:
         self._tmux, self._tasks = tmux, tasks
         self._watchers = Watchers()
+        self._held: set[PaneRef] = set()
         self._link = Link(
             tmux,
             on_event=self._take,
@@ -99,7 +103,8 @@ class TmuxTerminal:
         return commands.read_ref(printed[0][0])
 
     async def capture(self, pane: PaneRef) -> Capture:
-        printed, title = await self._guarded(pane, commands.capture(pane), alive=False)
+        found, printed, title = await _at(await self._reach(pane), pane, commands.capture(pane))
+        commands.check(pane, found, alive=False)
         lines, dim_lines = read_screen(printed)
         return Capture(lines, dim_lines, "\n".join(title))
 
@@ -108,7 +113,7 @@ class TmuxTerminal:
         buffer = f"mcp-{token_hex(8)}"
         try:
             await self._load(buffer, text)
-            await self._guarded(pane, commands.paste(pane, buffer), alive=True)
+            await self._guarded(pane, commands.paste(pane, buffer, held=pane in self._held), alive=True)
         except BaseException:
             await self._forget_buffer(buffer)
             raise
@@ -116,14 +121,32 @@ class TmuxTerminal:
     async def _load(self, buffer: str, text: str) -> None:
         """Hand the text to tmux. Until that is done no pane has seen it, whatever went wrong."""
         try:
-            await self._link.connection()
+            connection = await self._link.connection()
+            if connection and fits_on_a_line(text):
+                await connection.command("set-buffer", "-b", buffer, "--", text)
+                return
             await recover_socket(self._tmux)
             await self._tmux.run("-N", "load-buffer", "-b", buffer, "-", stdin=text.encode())
         except TmuxUnavailable as error:
             raise TmuxCommandFailed("load-buffer", str(error)) from error
 
     async def press(self, pane: PaneRef, *keys: str) -> None:
-        await self._guarded(pane, commands.press(pane, keys), alive=True)
+        await self._guarded(pane, commands.press(pane, keys, held=pane in self._held), alive=True)
+
+    async def type_text(self, pane: PaneRef, text: str) -> None:
+        check_text(text)
+        await self._guarded(pane, commands.type_text(pane, text, held=pane in self._held), alive=True)
+
+    @asynccontextmanager
+    async def alone(self, pane: PaneRef) -> AsyncGenerator[bool]:
+        self._held.add(pane)
+        try:
+            printed = await self._guarded(pane, commands.hold(pane), alive=True)
+            yield commands.is_attended(printed)
+        finally:
+            self._held.discard(pane)
+            with anyio.CancelScope(shield=True), suppress(TmuxError):
+                await self._guarded(pane, commands.release(pane), alive=False)
 
     async def panes(self) -> list[PaneInfo]:
         return await self._list()
@@ -133,8 +156,22 @@ class TmuxTerminal:
 
     async def close(self, pane: PaneRef) -> None:
         with suppress(PaneGone):
-            await self._guarded(pane, [["kill-window", "-t", pane.window_id]], alive=False)
+            await self._guarded(pane, commands.close(pane), alive=False)
         self._watchers.end(pane, Lost())
+
+    async def set_clock(self, pane: PaneRef, clock: IdleClock | None) -> None:
+        if clock:
+            ticks.check_clock(clock)
+        await self._guarded(pane, ticks.start(pane, clock) if clock else ticks.stop(pane), alive=False)
+
+    async def take_closing(self, name: str) -> ClockClosing | None:
+        connection = await self._link.connection()
+        if connection is None:
+            return None
+        closing = ticks.read_closing(await connection.command(*ticks.closings()), name)
+        if closing:
+            await connection.command(*ticks.forget_closing(name))
+        return closing
 
     @asynccontextmanager
     async def watch(self, pane: PaneRef) -> AsyncGenerator[MemoryObjectReceiveStream[PaneEvent]]:
@@ -147,14 +184,24 @@ class TmuxTerminal:
                 following.cancel()
 
     async def _guarded(self, pane: PaneRef, sequence: Sequence[commands.Command], *, alive: bool) -> list[list[str]]:
-        connection = await self._link.connection()
-        if connection is None:
-            raise PaneGone(pane.pane_id)
-        _, first, *printed = await connection.sequence([commands.guarded(pane, sequence, alive=alive)])
-        if first == [commands.HERE]:
-            return printed
-        if commands.is_dead(pane, first):
-            raise PaneDead(pane.pane_id)
+        """Run commands only if the pane is there, is the same one and, with `alive`, not dead.
+
+        No server gives an id twice, so the pane that was found stays the right one; one that died meanwhile takes
+        nothing. A condition inside tmux would do it in one go, but tmux 3.3a never frees what it ran by one.
+        """
+        connection = await self._reach(pane)
+        [found] = await _at(connection, pane, [commands.identify(pane)])
+        commands.check(pane, found, alive=alive)
+        if not alive:
+            return await _at(connection, pane, sequence)
+        *printed, found = await _at(connection, pane, [*sequence, commands.identify(pane)])
+        commands.check(pane, found, alive=True)
+        return printed
+
+    async def _reach(self, pane: PaneRef) -> ControlConnection:
+        """The connection to the pane's server. Raises `PaneGone` when there is no server any more."""
+        if connection := await self._link.connection():
+            return connection
         raise PaneGone(pane.pane_id)
 
     async def _list(self, pane: PaneRef | None = None) -> list[PaneInfo]:
@@ -181,7 +228,9 @@ class TmuxTerminal:
         with scope:
             if await self._tell_end(pane):
                 return
-            await wait_for_exit(pane.pid)
+            if not await wait_for_exit(pane.pid):
+                await self._link.listen_for_deaths()
+                await anyio.sleep_forever()
             while not await self._settle(pane):
                 pass
 
@@ -221,6 +270,16 @@ class TmuxTerminal:
     def _look_after(self, panes: set[PaneRef]) -> None:
         for pane in panes:
             self._tasks.start_soon(self._settle, pane)
+
+
+async def _at(connection: ControlConnection, pane: PaneRef, sequence: Sequence[commands.Command]) -> list[list[str]]:
+    """What each command at this pane printed. Raises `PaneGone` when it is not there."""
+    try:
+        return await connection.sequence(sequence)
+    except TmuxCommandFailed as failed:
+        if failed.problem.startswith(commands.CANNOT_FIND):
+            raise PaneGone(pane.pane_id) from failed
+        raise
 
 
 def _lacks_status(pane: PaneInfo) -> bool:

@@ -61,11 +61,11 @@ class Tmux:
         """A command line that reads no user's configuration and speaks UTF-8."""
         return [self.executable, "-u", "-f", "/dev/null", "-S", str(self.socket), *arguments]
 
-    async def open(self, *arguments: str) -> anyio.abc.Process:
+    async def open(self, *arguments: str, stdout: int = PIPE) -> anyio.abc.Process:
         """Start a tmux client with pipes and a scrubbed environment, out of reach of our terminal's Ctrl-C."""
         environment = scrubbed_environment(os.environ)
         return await anyio.open_process(
-            self.argv(*arguments), stdin=PIPE, stdout=PIPE, stderr=PIPE, env=environment, start_new_session=True
+            self.argv(*arguments), stdin=PIPE, stdout=stdout, stderr=PIPE, env=environment, start_new_session=True
         )
 
     async def run(self, *arguments: str, stdin: bytes = b"") -> str:

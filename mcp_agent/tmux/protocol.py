@@ -95,6 +95,9 @@ def _text(line: bytes) -> str:
     return line.decode("utf-8", "replace")
 
 
+LONGEST_WORD = 16 * 1024
+"""In characters; tmux reads a line byte by byte, and answers nobody meanwhile."""
+
 _SPECIAL = re.compile(r'[\x01-\x1f\x7f"\\$~]')
 
 
@@ -114,6 +117,16 @@ def _escape(found: "re.Match[str]") -> str:
     return f"\\{character}" if character in '"\\$~' else f"\\{ord(character):03o}"
 
 
+def fits_on_a_line(text: str) -> bool:
+    """Whether a text may be a word of a control-mode line: no other answer waits long for it, and it holds no NUL."""
+    return len(text) <= LONGEST_WORD and "\0" not in text
+
+
 def join(command: Sequence[str]) -> str:
     """One command as control mode takes it."""
     return " ".join(map(quote, command))
+
+
+def literal(text: str) -> str:
+    """Text that comes out of tmux's format expansion as it went in."""
+    return re.sub(r"#+(?!\[|#)", lambda run: run[0] * 2, text)

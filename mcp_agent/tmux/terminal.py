@@ -8,13 +8,14 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Protocol
 
 from anyio.streams.memory import MemoryObjectReceiveStream
 
 DEFAULT_SIZE = (120, 36)
-"""Columns and rows of a pane; fixed, whoever attaches."""
+"""Columns and rows of a pane to which nobody is attached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,40 @@ class PaneInfo:
     dead: bool
     exit_status: int | None
     exit_signal: int | None
+    ticks: int | None = None
+    """Idle ticks of its clock; None when it has none."""
+    held: bool = False
+    """Its clock stands still."""
+    attached: bool = False
+    """Somebody looks at it."""
+
+
+@dataclass(frozen=True, slots=True)
+class IdleClock:
+    """A clock that closes its pane by itself, with every process of ours dead. Counted in ticks, never in wall time."""
+
+    name: str
+    """What the closing is found by: letters, digits, `_` and `-`."""
+    interval: timedelta
+    close_after: int
+    """Ticks without output of the program or anybody attached, and without a hold, after which the pane is closed."""
+    abandon_after: int
+    """Ticks without anybody attached or the clock being set anew that close the pane, held or not."""
+    ticks: int = 0
+    """Where it begins."""
+    held: bool = False
+    """It counts nothing but the ticks that make it abandoned."""
+    then: tuple[str, ...] = ()
+    """A program, as argv, that is run after the pane was closed by the clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClockClosing:
+    """That a clock closed its pane: the ticks that it had counted by then."""
+
+    quiet_ticks: int
+    unset_ticks: int
+    interval_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +160,18 @@ class Terminal(Protocol):
         """Press keys by their tmux names, such as `Enter`, `Escape`, `C-u`. Raises `PaneDead` or `PaneGone`."""
         ...
 
+    async def type_text(self, pane: PaneRef, text: str) -> None:
+        """Type the text as single keys, as a person would; one short line. Raises as `press` does."""
+        ...
+
+    def alone(self, pane: PaneRef) -> AbstractAsyncContextManager[bool]:
+        """Whatever people who are attached type into the pane meanwhile is dropped; what we paste and press is not.
+
+        Gives whether anybody is attached, whose last keys may be on their way still. For moments: after five seconds
+        the pane takes people's keys again. Raises `PaneDead` or `PaneGone`.
+        """
+        ...
+
     async def panes(self) -> list[PaneInfo]:
         """Every pane that carries tags of ours, dead ones included."""
         ...
@@ -135,6 +182,17 @@ class Terminal(Protocol):
 
     async def close(self, pane: PaneRef) -> None:
         """End the pane and hang up its program. A pane that is gone is fine."""
+        ...
+
+    async def set_clock(self, pane: PaneRef, clock: IdleClock | None) -> None:
+        """Give the pane a clock, in place of the one that it may have; None takes it away. Raises `PaneGone`.
+
+        Raises `ValueError` for a clock that cannot be kept.
+        """
+        ...
+
+    async def take_closing(self, name: str) -> ClockClosing | None:
+        """What the clock of this name did, told once; None when it closed nothing that this terminal knows of."""
         ...
 
     def watch(self, pane: PaneRef) -> AbstractAsyncContextManager[MemoryObjectReceiveStream[PaneEvent]]:

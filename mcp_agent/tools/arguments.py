@@ -1,6 +1,7 @@
-"""Parsing a tool's arguments: every problem at once, in one line."""
+"""A tool's arguments: their schema, and parsing with every problem at once, in one line."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -8,6 +9,12 @@ from pydantic import BaseModel, ValidationError
 from mcp_agent.errors import BadArguments
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+@cache
+def schema_of_model(model: type[BaseModel]) -> Mapping[str, object]:
+    """The JSON schema of a tool's arguments; making one takes longer than a whole call."""
+    return model.model_json_schema()
 
 
 def parse(model: type[ModelT], arguments: Mapping[str, object], *, tool: str) -> ModelT:

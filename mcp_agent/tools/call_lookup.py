@@ -21,7 +21,7 @@ from mcp_agent.calls.views import call_facts
 from mcp_agent.calls.waiting import until_settled
 from mcp_agent.errors import BadArguments, UnknownCall
 from mcp_agent.state import StateDirectory
-from mcp_agent.tools.arguments import parse
+from mcp_agent.tools.arguments import parse, schema_of_model
 from mcp_agent.tools.bounds import SHOWN_BYTES, brief, fitting
 from mcp_agent.tools.call_outputs import Stream, last_output_at, page, streams
 from mcp_agent.tools.tool import CallContext, Category, ToolResult, Verdict
@@ -84,7 +84,7 @@ class _LookUp(Generic[ArgumentsT]):
 
     @property
     def input_schema(self) -> Mapping[str, object]:
-        return self.model.model_json_schema()
+        return schema_of_model(self.model)
 
     @property
     def annotations(self) -> Mapping[str, object]:

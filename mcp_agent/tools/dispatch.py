@@ -22,6 +22,7 @@ from mcp_agent.state import StateDirectory
 from mcp_agent.timeouts import ClientCeiling, Policy, ToolClass, tool_class
 from mcp_agent.tools import gating, news, verdicts
 from mcp_agent.tools.gating import Wanted
+from mcp_agent.tools.telling import Telling, nobody
 from mcp_agent.tools.tool import CallContext, Category, Tool, ToolResult, declared_wait
 from mcp_agent.tools.work import Work
 
@@ -65,6 +66,7 @@ class Dispatcher:
     """Work runs here, so that it outlives a wait."""
     server_stops: Callable[[], bool] = lambda: False
     """Whether this server is stopping while its sessions and commands go on."""
+    tell: Telling = nobody
 
     async def call(self, caller: Caller, request: Request) -> ToolResult:
         """Run one call to its answer. Cancelling this cancels the work.
@@ -84,7 +86,9 @@ class Dispatcher:
             result = ToolResult(decision.text(now), decision.structured(now))
         else:
             context = self.context(caller, request.call_id, wait_limit=limit)
-            outcome = await Work(tool, arguments, context, limit, self.ledger, self.running).outcome(self.owner)
+            outcome = await Work(tool, arguments, context, limit, self.ledger, self.running, self.tell).outcome(
+                self.owner
+            )
             result = verdicts.answer(outcome, context, tool=tool.name)
         return news.with_late_outcomes(result, self.ledger, session_id=caller.session_id)
 

@@ -7,7 +7,7 @@ from typing import Any
 from mcp_agent.calls import gate
 from mcp_agent.calls import ledger_events as facts
 from mcp_agent.calls.digest import digest
-from mcp_agent.calls.gate import ALLOW_DUPLICATE, AnswerWith, Run, ToolFacts
+from mcp_agent.calls.gate import ALLOW_DUPLICATE, AnswerWith, Because, Run, ToolFacts
 from mcp_agent.calls.ledger import Ledger
 from mcp_agent.calls.ledger_events import (
     DuplicateAllowed,
@@ -67,7 +67,8 @@ async def decide(
     ledger: Ledger, tool: Tool[Any], intent: Intent, *, allow_duplicate: bool, context: Callable[[str], CallContext]
 ) -> Run | AnswerWith:
     """Whether this call may run, after looking at what became of identical earlier ones."""
-    about = ToolFacts(read_only=tool.read_only, idempotent=tool.idempotent)
+    if tool.read_only or tool.idempotent:
+        return Run(Because.HARMLESS)
     earlier = ledger.similar(intent.session_id, intent.tool, digest=intent.digest)
     standing = gate.in_the_way(earlier)
     if standing and is_gated(tool) and not allow_duplicate:
@@ -75,7 +76,7 @@ async def decide(
             if call.happened is Happened.UNKNOWN:
                 await look(ledger, tool, call, context=context(call.call_id))
         earlier = ledger.similar(intent.session_id, intent.tool, digest=intent.digest)
-    return gate.decide(about, earlier, allow_duplicate=allow_duplicate)
+    return gate.decide(ToolFacts(read_only=False, idempotent=False), earlier, allow_duplicate=allow_duplicate)
 
 
 async def look(ledger: Ledger, tool: Tool[Any], call: CallState, *, context: CallContext) -> Evidence:

@@ -81,11 +81,19 @@ async def _recover(dispatcher: Dispatcher, call: CallState) -> None:
             log.exception("call %s could not be recovered", call.call_id)
             return
         if found not in call.evidence:
-            note(dispatcher.ledger, call.call_id, found)
+            _note(dispatcher, call, found)
         return
     if not dispatcher.server_stops():
         cancelled = facts.Outcome(facts.Happened.CANCELLED, detail="cancelled after its server was lost", late=True)
-        note(dispatcher.ledger, call.call_id, cancelled)
+        _note(dispatcher, call, cancelled)
+
+
+def _note(dispatcher: Dispatcher, call: CallState, found: facts.Outcome | facts.Evidence) -> None:
+    note(dispatcher.ledger, call.call_id, found)
+    if isinstance(found, facts.Outcome):
+        dispatcher.tell(
+            call.session_id, "tool.late_outcome", call_id=call.call_id, tool=call.tool, happened=found.happened
+        )
 
 
 async def _find(tool: Tool[Any] | None, call: CallState, context: CallContext) -> facts.Outcome | facts.Evidence:

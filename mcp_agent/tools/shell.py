@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from mcp_agent.calls.ledger_events import WhyEnded
 from mcp_agent.processes import CALL_MARK, SESSION_MARK
 from mcp_agent.tools import call_files, shell_evidence
-from mcp_agent.tools.arguments import parse
+from mcp_agent.tools.arguments import parse, schema_of_model
 from mcp_agent.tools.bounds import SHOWN_BYTES
 from mcp_agent.tools.call_files import ExitRecord, Spec
 from mcp_agent.tools.shell_result import happened, shell_result
@@ -108,7 +108,7 @@ class ExecuteShellCommand:
 
     @property
     def input_schema(self) -> Mapping[str, object]:
-        return ShellArguments.model_json_schema()
+        return schema_of_model(ShellArguments)
 
     @property
     def annotations(self) -> Mapping[str, object]:

@@ -17,6 +17,7 @@ from mcp_agent.calls.running import RunningCalls
 from mcp_agent.calls.watchdog import SlowCall, watch
 from mcp_agent.errors import ServerStopping
 from mcp_agent.tools import verdicts
+from mcp_agent.tools.telling import Telling, nobody
 from mcp_agent.tools.tool import CallContext, Recoverable, Tool, ToolResult
 
 log = logging.getLogger(__name__)
@@ -32,6 +33,7 @@ class Work:
     limit: timedelta
     ledger: Ledger
     running: RunningCalls
+    tell: Telling = nobody
     began: bool = False
     given_up: bool = False
     """Nobody waits any more, and nobody cancelled it."""
@@ -43,6 +45,7 @@ class Work:
         The work runs in `owner`. Raises `ServerStopping` when it goes on without this server.
         """
         outcome: Outcome[ToolResult] | None = None
+        self._tell("call.started", limit_seconds=self.limit.total_seconds())
         with self.running.wait(self.context.call_id, session_id=self.context.session_id) as waiting:
             try:
                 outcome = await self._watched(owner)
@@ -50,7 +53,7 @@ class Work:
                 self._left(waiting.cancelled_by or "caller")
                 raise
             self.given_up = isinstance(outcome, StoppedWaiting)
-            self._note(WaitEnded(verdicts.why(outcome), self._elapsed_seconds), verdicts.observed(outcome))
+            self._ended(WaitEnded(verdicts.why(outcome), self._elapsed_seconds), verdicts.observed(outcome))
             verdicts.log_unusual(outcome, call_id=self.context.call_id, session_id=self.context.session_id)
         if outcome is not None:
             return outcome
@@ -80,6 +83,7 @@ class Work:
     async def _is_slow(self, call: SlowCall) -> None:
         log.info("tool.slow %s %s of %s: %.0f s", call.call_id, call.tool, call.session_id, call.elapsed_seconds)
         self._note(facts.Slow(call.elapsed_seconds, call.limit_seconds))
+        self._tell("tool.slow", elapsed_seconds=call.elapsed_seconds, limit_seconds=call.limit_seconds)
 
     async def _settled_late(self, outcome: Outcome[ToolResult]) -> None:
         """What nobody waited for: the end of a call that was given up, or of the clean-up of a cancelled one."""
@@ -89,13 +93,14 @@ class Work:
         session_id, call_id = self.context.session_id, self.context.call_id
         log.info("tool.late_outcome %s %s of %s: %s", call_id, self.tool.name, session_id, fact.happened)
         self._note(fact)
+        self._tell("tool.late_outcome", happened=fact.happened)
 
     def _left(self, by: str) -> None:
         """Write down that the wait was cancelled; what becomes of the work is another fact."""
         if self._goes_on:
             return
         never_began = [] if self.began else [facts.Outcome(Happened.NOT_STARTED)]
-        self._note(WaitEnded(WhyEnded.CANCEL, self._elapsed_seconds), *never_began)
+        self._ended(WaitEnded(WhyEnded.CANCEL, self._elapsed_seconds), *never_began)
         verdicts.log_unusual(self._cancelled(by), call_id=self.context.call_id, session_id=self.context.session_id)
 
     @property
@@ -106,6 +111,14 @@ class Work:
     @property
     def _elapsed_seconds(self) -> float:
         return anyio.current_time() - self.opened_at_seconds
+
+    def _ended(self, wait: WaitEnded, *observed: facts.Outcome) -> None:
+        self._note(wait, *observed)
+        happened = observed[0].happened if observed else None
+        self._tell("call.ended", why=wait.why, happened=happened, elapsed_seconds=wait.waited_seconds)
+
+    def _tell(self, kind: str, **more: object) -> None:
+        self.tell(self.context.session_id, kind, call_id=self.context.call_id, tool=self.tool.name, **more)
 
     def _note(self, *events: facts.Event) -> None:
         note(self.ledger, self.context.call_id, *events)

@@ -16,6 +16,8 @@ from mcp_agent.adapter import (
     Source,
     TurnEnded,
     TurnOutcome,
+    Usage,
+    UsageReported,
 )
 
 COMMON = {"session_id": "1cf60c73", "transcript_path": "/home/me/.claude/projects/-srv/1cf60c73.jsonl", "cwd": "/srv"}
@@ -172,3 +174,31 @@ def test_a_queued_prompt_that_starts_a_turn_of_its_own_is_an_accepted_prompt() -
 def test_a_typed_prompt_in_the_transcript_is_left_to_the_hooks() -> None:
     row = {"type": "user", "message": {"role": "user", "content": "typed"}, "promptSource": "typed"}
     assert list(ADAPTER.read_transcript([json.dumps(row)])) == []
+
+
+def answer(message_id: object = "msg_1", usage: object = None) -> str:
+    usage = usage or {"input_tokens": 10, "cache_creation_input_tokens": 20, "cache_read_input_tokens": 3}
+    return json.dumps({"type": "assistant", "message": {"id": message_id, "usage": usage, "content": []}})
+
+
+def test_what_an_answer_cost_is_told_under_the_answers_own_id() -> None:
+    usage = {"input_tokens": 10, "cache_creation_input_tokens": 20, "cache_read_input_tokens": 3, "output_tokens": 5}
+
+    assert list(ADAPTER.read_transcript([answer(usage=usage)])) == [UsageReported("msg_1", Usage(33, 5))]
+    assert list(ADAPTER.read_transcript([answer()])) == [UsageReported("msg_1", Usage(33, 0))]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        answer(usage={"input_tokens": 0, "output_tokens": 0}),
+        answer(usage={"input_tokens": "10", "output_tokens": -5}),
+        answer(usage=[1]),
+        answer(7),
+        json.dumps({"type": "assistant", "message": "hello"}),
+        json.dumps({"type": "user", "message": {"id": "msg_1", "usage": {"output_tokens": 5}}}),
+    ],
+    ids=range(6),
+)
+def test_an_answer_without_a_cost_or_an_id_tells_none(line: str) -> None:
+    assert list(ADAPTER.read_transcript([line])) == []

@@ -194,6 +194,16 @@ def test_a_mode_that_was_named_is_passed_on_and_none_is_invented(adapter: Adapte
 
 @each_adapter
 @pytest.mark.contract("A5")
+def test_every_mode_that_a_person_may_name_changes_what_is_launched(adapter: Adapter) -> None:
+    asking = adapter.launch(request_for(adapter))
+    named = [adapter.launch(replace(request_for(adapter), permission_mode=mode)) for mode in adapter.permission_modes]
+
+    assert all(re.fullmatch(r"[A-Za-z][A-Za-z-]*", mode) for mode in adapter.permission_modes)
+    assert sum(launch == asking for launch in named) <= 1
+
+
+@each_adapter
+@pytest.mark.contract("A5")
 def test_trust_is_never_written_without_consent(adapter: Adapter) -> None:
     trusting = replace(request_for(adapter), home_is_ours=True)
     doubting = replace(trusting, trust=False)

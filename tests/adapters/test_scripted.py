@@ -31,6 +31,7 @@ from mcp_agent.adapter import (
     Source,
     TurnEnded,
     TurnOutcome,
+    Usage,
     Waiting,
 )
 
@@ -261,6 +262,11 @@ EVENTS: list[tuple[Mapping[str, object], list[Signal]]] = [
         [TurnEnded(TurnOutcome.COMPLETED, "done")],
     ),
     ({"event": "turn_end", "outcome": "interrupted"}, [TurnEnded(TurnOutcome.INTERRUPTED)]),
+    (
+        {"event": "turn_end", "outcome": "completed", "usage": {"input_tokens": 3, "output_tokens": 2}},
+        [TurnEnded(TurnOutcome.COMPLETED, usage=Usage(3, 2))],
+    ),
+    ({"event": "turn_end", "outcome": "completed", "usage": {"input_tokens": "3"}}, [TurnEnded(TurnOutcome.COMPLETED)]),
     (
         {"event": "turn_end", "outcome": "failed", "final_text": "", "error": "model error 429: slow down"},
         [

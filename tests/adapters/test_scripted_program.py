@@ -33,6 +33,7 @@ from mcp_agent.adapter import (
     Signal,
     TurnEnded,
     TurnOutcome,
+    Usage,
     Waiting,
 )
 from mcp_agent.scenarios import prompts
@@ -42,6 +43,9 @@ COLUMNS, ROWS = 100, 30
 LIMIT = 30.0
 """Seconds that any wait of these tests may take."""
 CURSOR = re.compile(r"\x1b\[(\d+);(\d+)H\x1b\[2K([^\x1b]*)")
+
+ONE_REPLY = Usage(10, 5)
+"""What the scripted model says that each of its replies costs."""
 
 MCP_SERVER = Path(__file__).with_name("stdio_mcp_server.py")
 
@@ -193,9 +197,9 @@ def test_a_conversation_remembers_and_tells_every_turn_once(world: World) -> Non
     assert running.signals == [
         SessionIdentified("11111111-2222", world.directory / ".scripted-agent/11111111-2222.jsonl"),
         PromptAccepted(prompts.remember_note("k7")),
-        TurnEnded(TurnOutcome.COMPLETED, "ACK_k7"),
+        TurnEnded(TurnOutcome.COMPLETED, "ACK_k7", usage=ONE_REPLY),
         PromptAccepted(prompts.recall_note()),
-        TurnEnded(TurnOutcome.COMPLETED, "k7"),
+        TurnEnded(TurnOutcome.COMPLETED, "k7", usage=ONE_REPLY),
     ]
 
 
@@ -214,7 +218,7 @@ def test_live_input_during_a_call_is_answered_in_the_same_turn(world: World) -> 
 
     assert running.signals[2:] == [
         PromptAccepted(prompts.live_input("z9"), queued=True),
-        TurnEnded(TurnOutcome.COMPLETED, "DONE_SLEPT_k7 LIVE_z9"),
+        TurnEnded(TurnOutcome.COMPLETED, "DONE_SLEPT_k7 LIVE_z9", usage=Usage(20, 10)),
     ]
 
 
@@ -315,7 +319,7 @@ def test_a_prompt_with_modes_lines_and_marks_arrives_as_it_is(world: World) -> N
     running.until(lambda: any(isinstance(signal, TurnEnded) for signal in running.signals))
     assert running.leave() == 0
 
-    assert running.signals[-1] == TurnEnded(TurnOutcome.COMPLETED, text)
+    assert running.signals[-1] == TurnEnded(TurnOutcome.COMPLETED, text, usage=ONE_REPLY)
 
 
 def test_a_refusing_model_fails_the_turn_with_its_status(world: World) -> None:

@@ -10,7 +10,8 @@ import pytest
 from adapters.scripted_agent import wording
 from adapters.scripted_agent.interface import Interface
 from adapters.scripted_agent.keys import Key, Pasted, Typed
-from adapters.scripted_agent.model import Answer, CallRequest, Tools
+from adapters.scripted_agent.model import Answer, CallRequest, Tokens, Tools
+from adapters.scripted_agent.quirks import Quirks, Record
 from adapters.scripted_agent.runner import CALL_INTERRUPTED, REFUSED, Phase, Runner
 from adapters.scripted_agent.transcript import LOST_RESULT, Entry, Transcript
 
@@ -87,6 +88,18 @@ def test_a_turn_has_one_beginning_and_one_end(runner: Runner, ports: Recorder) -
         "error": None,
     }
     assert kinds(runner) == ["user", "assistant", "turn_end"]
+
+
+def test_a_turn_tells_what_its_replies_cost_together_and_begins_from_nothing(runner: Runner, ports: Recorder) -> None:
+    for _ in range(2):
+        runner.submit("run it")
+        runner.replied(ports.request, CallRequest("c1", "execute_shell_command", {}, Tokens(10, 5)))
+        runner.answered(len(ports.calls), "the result")
+        runner.replied(ports.request, Answer("done", Tokens(20, 1)))
+
+    assert [event["usage"] for event in ports.events if event["event"] == "turn_end"] == [
+        {"input_tokens": 30, "output_tokens": 6}
+    ] * 2
 
 
 @pytest.mark.contract("I4")
@@ -236,7 +249,7 @@ def test_the_transcript_is_readable_by_its_owner_only(runner: Runner) -> None:
 
 @pytest.fixture
 def interface(runner: Runner) -> Interface:
-    return Interface(runner)
+    return Interface(runner, Quirks(), Record(None))
 
 
 def test_enter_submits_the_draft_and_empties_it(interface: Interface, ports: Recorder) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 
@@ -47,6 +47,8 @@ class FakeServer:
         self.behaviours: dict[str, Behaviour] = {"slow": self.hangs, "patient": self.hangs}
         self.list_behaviour: Behaviour | None = None
         self.hang_up_early = False
+        self.keeps_connections = False
+        """Several requests are served on each connection; else one."""
         self._changed = threading.Condition()
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(str(path))
@@ -105,18 +107,23 @@ class FakeServer:
 
     def _serve(self, connection: socket.socket) -> None:
         with connection, connection.makefile("rb") as stream:
-            head = list(itertools.takewhile(lambda line: line not in {b"\r\n", b""}, stream))
-            if self.hang_up_early or not head:
-                return
-            method, path, _ = head[0].decode().split(" ")
-            headers = dict(line.decode().rstrip().split(": ", 1) for line in head[1:])
-            body = stream.read(int(headers["Content-Length"]))
-            asked = Asked(method, path, headers, body, connection)
-            with self._changed:
-                self.asked.append(asked)
-                self._changed.notify_all()
-            with suppress(BrokenPipeError, ConnectionResetError):  # the client may have had enough
-                self._behaviour(asked)(asked)
+            while self._serve_one(connection, stream) and self.keeps_connections:
+                pass
+
+    def _serve_one(self, connection: socket.socket, stream: BinaryIO) -> bool:
+        head = list(itertools.takewhile(lambda line: line not in {b"\r\n", b""}, stream))
+        if self.hang_up_early or not head:
+            return False
+        method, path, _ = head[0].decode().split(" ")
+        headers = dict(line.decode().rstrip().split(": ", 1) for line in head[1:])
+        body = stream.read(int(headers["Content-Length"]))
+        asked = Asked(method, path, headers, body, connection)
+        with self._changed:
+            self.asked.append(asked)
+            self._changed.notify_all()
+        with suppress(BrokenPipeError, ConnectionResetError):  # the client may have had enough
+            self._behaviour(asked)(asked)
+        return True
 
     def _behaviour(self, asked: Asked) -> Behaviour:
         if asked.method == "GET":
@@ -125,8 +132,9 @@ class FakeServer:
         return self.behaviours.get(asked.path.rpartition("/")[2]) or self.answers(echo)
 
 
-def http(status: int, body: bytes) -> bytes:
-    return b"HTTP/1.1 %d X\r\ncontent-length: %d\r\n\r\n" % (status, len(body)) + body
+def http(status: int, body: bytes, *headers: bytes) -> bytes:
+    head = [b"HTTP/1.1 %d X" % status, b"content-length: %d" % len(body), *headers]
+    return b"\r\n".join([*head, b"", b""]) + body
 
 
 class Bridge:

@@ -54,7 +54,6 @@ def test_a_call_is_one_request_on_its_categorys_route(
     assert call.path == path
     assert re.fullmatch(r"call_[0-9a-f]{20}", call.headers["X-Call-Id"])
     assert call.headers["Authorization"] == "Bearer token-of-this-test"
-    assert call.headers["Connection"] == "close"
 
 
 @pytest.mark.contract("B2")

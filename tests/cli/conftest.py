@@ -123,7 +123,7 @@ class Person:
         return any(line.endswith("sleep 600") for line in self.processes())
 
     def sessions(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.run("session", "list", "--json").json["sessions"]
+        found: list[dict[str, Any]] = self.run("session", "list", "--all", "--json").json["sessions"]
         return found
 
     def _knows(self, process: psutil.Process) -> bool:

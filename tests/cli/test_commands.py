@@ -16,11 +16,13 @@ if TYPE_CHECKING:
 START = ("session", "start", "--provider", "scripted", "--trust")
 LIMIT = "CODING_AGENT_MCP_TOOL_TIMEOUT"
 SESSION_KEYS = {
-    *("id", "provider", "provider_version", "state", "detail", "advice", "working_directory"),
-    *("native_session_id", "created_at", "current_turn", "pane"),
+    *("id", "name", "provider", "provider_version", "state", "detail", "advice", "working_directory"),
+    *("native_session_id", "created_at", "current_turn", "bridge", "idle_seconds", "pane"),
+    *("idle_retention", "closed"),
 }
 TURN_KEYS = {
     *("id", "prompt", "live_inputs", "started_at", "ended_at", "outcome", "final_text", "error", "cause", "source"),
+    *("submission", "message_id", "reason", "usage"),
 }
 
 
@@ -46,7 +48,7 @@ def test_the_server_is_started_shown_and_stopped(person: Person) -> None:
     running = person.run("server", "status", "--json")
     assert running.status == 0
     assert set(running.json) == {
-        *("running", "pid", "version", "home", "socket", "sessions", "running_calls"),
+        *("running", "pid", "version", "package", "home", "socket", "sessions", "running_calls"),
         *("warnings", "settings", "stopping"),
     }
     assert (running.json["running"], running.json["version"]) == (True, __version__)
@@ -83,7 +85,7 @@ def test_a_session_is_started_shown_prompted_listed_and_stopped(person: Person) 
     assert re.fullmatch(r"s-[0-9a-f]{10}", session)
 
     sent = person.run("session", "send", session, "hello", "--json").json
-    assert set(sent) == {"outcome", "turn_id"}
+    assert set(sent) == {"outcome", "turn_id", "message_id", "reason"}
     assert sent["outcome"] == "delivered"
 
     shown = person.run("session", "show", session, "--json").json

@@ -8,15 +8,18 @@ import socket
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from mcp_agent.config import Config
 from mcp_agent.server.app import create_app
+from mcp_agent.server.lane import LaneProtocol
 from mcp_agent.server.runtime import Runtime
 from mcp_agent.sessions.record import SessionOptions
 from mcp_agent.state import StateDirectory
@@ -82,34 +85,37 @@ class Here:
         head = [
             f"POST /s/{self.session}/tools/{path} HTTP/1.1",
             "Host: mcp-agent",
+            f"Content-Length: {announced or len(body)}",
             f"Authorization: Bearer {self.token}",
             "X-Call-Id: call_1",
-            f"Content-Length: {announced or len(body)}",
+            "Content-Type: application/json",
         ]
         await stream.send("\r\n".join([*head, "", ""]).encode() + body)
         return stream
 
 
 @asynccontextmanager
-async def serving(runtime: Runtime) -> AsyncIterator[None]:
+async def serving(runtime: Runtime, way: str) -> AsyncIterator[None]:
+    http: Any = partial(LaneProtocol, runtime=runtime) if way == "short" else HttpToolsProtocol
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(runtime.state.server_socket))
-        config = uvicorn.Config(create_app(runtime), http="h11", ws="none", lifespan="off", log_config=None)
-        http = uvicorn.Server(config)
+        config = uvicorn.Config(create_app(runtime), http=http, ws="none", lifespan="off", log_config=None)
+        server = uvicorn.Server(config)
         async with anyio.create_task_group() as group:
-            group.start_soon(http.serve, [listener])
+            group.start_soon(server.serve, [listener])
             yield
-            http.should_exit = True
+            server.should_exit = True
 
 
-@pytest.fixture
-async def here(short_tmp: Path) -> AsyncIterator[Here]:
+@pytest.fixture(params=["short", "long"])
+async def here(short_tmp: Path, request: pytest.FixtureRequest) -> AsyncIterator[Here]:
+    """On the short way, where a call has one, or the long one for all."""
     state = StateDirectory(short_tmp / "home")
     state.create()
     tools = {
         tool.name: tool for tool in (Hanging("hang", "virtual"), Hanging("own", "custom"), Hanging("far/hang", "mcp"))
     }
-    async with Runtime.open(state, Config()) as runtime, serving(runtime):
+    async with Runtime.open(state, Config()) as runtime, serving(runtime, request.param):
         known: dict[str, Any] = dict(tools)
         runtime.dispatcher.tools = known
         options = SessionOptions("scripted", short_tmp, {"PATH": "/usr/bin:/bin", "HOME": str(short_tmp)}, trust=True)

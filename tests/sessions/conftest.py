@@ -36,7 +36,7 @@ from mcp_agent.sessions.events import EventSpool, TranscriptTail
 from mcp_agent.sessions.live import LiveSession
 from mcp_agent.sessions.record import SessionRecord
 from mcp_agent.timeouts import ClientCeiling, ProviderLimits
-from mcp_agent.tmux.memory import Input, MemoryPane, MemoryTerminal, Pasted, Pressed
+from mcp_agent.tmux.memory import Input, MemoryPane, MemoryTerminal, Pasted, Pressed, Typed
 
 ANSWERS = {"trust": DialogAnswer("Yes, trust", needs="trust"), "news": DialogAnswer("Continue", needs="nothing")}
 
@@ -51,6 +51,7 @@ class Plain:
     limits = ProviderLimits()
     client_ceiling: ClientCeiling | None = None
     live_input = LiveInput.SAME_TURN
+    permission_modes: Sequence[str] = ()
     environment_names: Sequence[str] = ("PLAIN_API_KEY", "PLAIN_TOKEN", "PLAIN_REGION")
     credential_names: Sequence[str] = ("PLAIN_API_KEY", "PLAIN_TOKEN")
     submit_keys = ("Enter",)
@@ -112,6 +113,9 @@ class Plain:
     def transcript_glob(self, native_session_id: str) -> None:
         return None
 
+    def is_command(self, text: str) -> bool:
+        return text.startswith("/")
+
     def guard(self, text: str) -> str:
         return f" {text}" if text.startswith("/") else text
 
@@ -159,7 +163,7 @@ class Cli:
 
     def take(self, received: Input) -> None:
         match received:
-            case Pasted(text):
+            case Pasted(text) | Typed(text):
                 self.draft += text
                 if self.draws_pastes:
                     self.draw()

@@ -179,3 +179,37 @@ async def test_a_question_of_the_cli_itself_is_left_to_a_person(bench: Bench) ->
         pane.show("[permission?]")
 
         assert await wait_ready(session, LIMITS) == "waiting"
+
+
+@pytest.mark.contract("S4", "S7")
+@pytest.mark.parametrize(("elapsed_minutes", "left_seconds"), [(2, 180), (4, 60), (600, 30)])
+async def test_a_launch_of_earlier_has_what_is_left_of_its_bound_and_half_a_minute_at_least(
+    bench: Bench, elapsed_minutes: int, left_seconds: int
+) -> None:
+    async with bench.observed() as (session, pane):
+        pane.show("warming up")
+        await session.look()
+        started = anyio.current_time()
+        with pytest.raises(PromptReadyTimedOut, match="inactivity"):
+            await wait_ready(session, LIMITS, elapsed=timedelta(minutes=elapsed_minutes))
+        assert anyio.current_time() - started == pytest.approx(left_seconds, abs=1)
+
+
+@pytest.mark.contract("S4", "S7")
+async def test_progress_after_a_restart_counts_but_for_the_absolute_bound(bench: Bench) -> None:
+    async with bench.observed() as (session, pane), anyio.create_task_group() as group:
+        pane.show("warming up")
+        await session.look()
+        started = anyio.current_time()
+
+        async def install() -> None:
+            await anyio.sleep(20)
+            for step in range(60):
+                pane.show(f"installing {'o' * step}")
+                await anyio.sleep(300)
+
+        group.start_soon(install)
+        with pytest.raises(PromptReadyTimedOut, match="absolute"):
+            await wait_ready(session, BOTH_LIMITS, elapsed=timedelta(minutes=40))
+        assert anyio.current_time() - started == pytest.approx(50 * 60, abs=1)
+        group.cancel_scope.cancel()

@@ -8,12 +8,12 @@ from typing import Protocol
 
 import anyio
 import libtmux
-import pexpect
 import psutil
 import pytest
 
 from mcp_agent.errors import BadWorkingDirectory, PaneDead, TmuxCommandFailed
 from mcp_agent.tmux.panes import TmuxTerminal
+from mcp_agent.tmux.protocol import LONGEST_WORD
 from mcp_agent.tmux.terminal import Capture, Died, Lost, PaneRef, Terminal
 
 pytestmark = pytest.mark.anyio
@@ -163,28 +163,6 @@ async def test_a_program_sees_only_its_own_environment_and_no_argv_shows_it(
 
 
 @pytest.mark.contract("S2")
-async def test_a_small_client_does_not_shrink_a_pane(
-    terminal: TmuxTerminal, actors: Actors, server: libtmux.Server, socket: Path, short_tmp: Path
-) -> None:
-    first = await actors.launch(terminal, "first")
-    viewer = pexpect.spawn(
-        "tmux",
-        ["-S", str(socket), "attach-session", "-t", first.tmux_session_id],
-        dimensions=(19, 60),
-        env={**os.environ, "TERM": "xterm"},
-    )
-    try:
-        viewer.expect("ready")
-        second = await terminal.spawn(
-            name="second", argv=["cat"], cwd=short_tmp, environment={}, tags=TAGS, size=(200, 50)
-        )
-        listed = server.cmd("list-panes", "-a", "-F", "#{pane_id} #{pane_width}x#{pane_height}").stdout
-        assert {f"{first.pane_id} 120x36", f"{second.pane_id} 200x50"} <= set(listed)
-    finally:
-        viewer.close(force=True)
-
-
-@pytest.mark.contract("S2")
 async def test_a_program_that_does_not_exist_is_a_pane_that_died(terminal: TmuxTerminal, short_tmp: Path) -> None:
     pane = await terminal.spawn(name="x", argv=["/no/such/cli"], cwd=short_tmp, environment={}, tags=TAGS)
     with anyio.fail_after(20):
@@ -260,8 +238,21 @@ async def test_a_text_that_tmux_was_not_handed_was_certainly_not_pasted(
     monkeypatch.setattr(recording.terminal, "_tmux", replace(recording.terminal._tmux, executable="/nonexistent"))
 
     with pytest.raises(TmuxCommandFailed, match="load-buffer"):
-        await recording.terminal.paste(recording.pane, "lost")
+        await recording.terminal.paste(recording.pane, "lost" * LONGEST_WORD)
     monkeypatch.undo()
     await recording.terminal.paste(recording.pane, "kept")
 
     assert b"lost" not in await recording.until(len("\x1b[200~kept\x1b[201~"))
+
+
+@pytest.mark.contract("I3")
+async def test_a_text_of_a_few_pages_is_pasted_without_another_process(
+    recording: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recording.terminal, "_tmux", replace(recording.terminal._tmux, executable="/nonexistent"))
+    text = "".join(map(chr, (*range(1, 0x250), *range(0x4E00, 0x9000))))[:LONGEST_WORD]
+    assert len(text) == LONGEST_WORD
+
+    await recording.terminal.paste(recording.pane, text)
+    expected = BEGIN + text.encode() + END
+    assert await recording.until(len(expected)) == expected

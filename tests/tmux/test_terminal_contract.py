@@ -1,12 +1,26 @@
 """What every terminal promises, asked of the real one and of its double."""
 
-from typing import Protocol
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any, Protocol
 
 import anyio
 import pytest
 
 from mcp_agent.errors import PaneDead, PaneGone
-from mcp_agent.tmux.terminal import Capture, Died, Lost, PaneEvent, PaneRef, Terminal, Wrote
+from mcp_agent.tmux.terminal import (
+    Capture,
+    ClockClosing,
+    Died,
+    IdleClock,
+    Lost,
+    PaneEvent,
+    PaneInfo,
+    PaneRef,
+    Terminal,
+    Wrote,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -175,3 +189,63 @@ async def test_launches_without_tags_and_empty_texts_are_refused(stage: Stage, a
         await actors.launch(stage.terminal, **{"no-dash": "x"})
     with pytest.raises(ValueError, match="text"):
         await stage.terminal.paste(pane, "")
+
+
+CLOCK = IdleClock("s-1", timedelta(milliseconds=100), close_after=4, abandon_after=1000)
+
+
+async def until(terminal: Terminal, pane: PaneRef, holds: Callable[[PaneInfo | None], bool]) -> None:
+    with anyio.fail_after(20):
+        while not holds(await terminal.exit_of(pane)):  # noqa: ASYNC110 -- a clock tells nobody of its ticks
+            await anyio.sleep(0.01)
+
+
+@pytest.mark.contract("S6")
+async def test_a_clock_closes_its_pane_and_tells_that_once(stage: Stage, actors: Actors) -> None:
+    terminal = stage.terminal
+    pane, other = await actors.launch(terminal, "one"), await actors.launch(terminal, "other")
+    await terminal.set_clock(pane, CLOCK)
+    await until(terminal, pane, lambda info: info is None)
+
+    assert await terminal.take_closing("s-2") is None
+    assert await terminal.take_closing("s-1") == ClockClosing(4, 4, 0.1)
+    assert await terminal.take_closing("s-1") is None
+    assert [info.pane for info in await terminal.panes()] == [other]
+
+
+@pytest.mark.contract("S6")
+async def test_a_held_clock_stands_still_until_it_is_abandoned(stage: Stage, actors: Actors) -> None:
+    pane = await actors.launch(stage.terminal)
+    await stage.terminal.set_clock(pane, replace(CLOCK, ticks=2, held=True, abandon_after=8))
+    info = await stage.terminal.exit_of(pane)
+    assert info
+    assert (info.ticks, info.held, info.attached) == (2, True, False)
+    await until(stage.terminal, pane, lambda info: info is None)
+
+    assert await stage.terminal.take_closing("s-1") == ClockClosing(2, 8, 0.1)
+
+
+@pytest.mark.contract("S6")
+async def test_a_clock_begins_where_it_is_told_to_and_can_be_taken_away(stage: Stage, actors: Actors) -> None:
+    pane = await actors.launch(stage.terminal)
+    await stage.terminal.set_clock(pane, replace(CLOCK, ticks=7, close_after=1000))
+    await until(stage.terminal, pane, lambda info: info is not None and (info.ticks or 0) >= 9)
+    await stage.terminal.set_clock(pane, None)
+
+    info = await stage.terminal.exit_of(pane)
+    assert info
+    assert info.ticks is None
+
+
+@pytest.mark.parametrize("wrong", [{"name": "a b"}, {"interval": timedelta(0)}, {"close_after": 0}, {"ticks": -1}])
+async def test_a_clock_that_cannot_be_kept_is_refused(stage: Stage, actors: Actors, wrong: dict[str, Any]) -> None:
+    pane = await actors.launch(stage.terminal)
+    with pytest.raises(ValueError, match="clock"):
+        await stage.terminal.set_clock(pane, replace(CLOCK, **wrong))
+
+
+async def test_a_pane_that_is_gone_gets_no_clock(stage: Stage, actors: Actors) -> None:
+    pane = await actors.launch(stage.terminal)
+    await stage.terminal.close(pane)
+    with pytest.raises(PaneGone):
+        await stage.terminal.set_clock(pane, CLOCK)

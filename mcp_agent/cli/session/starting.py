@@ -1,50 +1,62 @@
 """`mcp-agent session start`."""
 
-from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from mcp_agent.cli.context import client_for_session, print_json, start_body, told_as_well
-from mcp_agent.cli.options import (
-    AllowTool,
-    AsJson,
-    Directory,
-    Model,
-    ModelEndpoint,
-    ModelKeyVariable,
-    OnlyTools,
-    PermissionMode,
-    Provider,
-    Trust,
-)
+from mcp_agent.cli.context import client_for_session, print_json, told_as_well
+from mcp_agent.cli.options import AsJson
+from mcp_agent.cli.session.named import NewName
+from mcp_agent.cli.start_body import start_body
+from mcp_agent.cli.start_options import StartOptions, takes_start_options
 from mcp_agent.errors import SessionBlocked
+from mcp_agent.sessions.retention_clock import OPTION, parse_wish
+
+Resume = Annotated[
+    str | None,
+    typer.Option("--resume", metavar="ID", help="Go on with a conversation of the provider, by its own id."),
+]
+Columns = Annotated[int | None, typer.Option("--columns", min=40, max=1000, help="The width of its pane.")]
+Rows = Annotated[int | None, typer.Option("--rows", min=10, max=1000, help="The height of its pane.")]
 
 
+def _checked_wish(text: str | None) -> str | None:
+    if text is not None:
+        parse_wish(text)
+    return text
+
+
+IdleRetention = Annotated[
+    str | None,
+    typer.Option(
+        OPTION,
+        metavar="DURATION|off",
+        callback=_checked_wish,
+        help="How long it is kept while it is idle, such as 30m; default: as `mcp-agent timeouts` says.",
+    ),
+]
+
+
+@takes_start_options
 def start(
+    options: StartOptions,
     *,
-    provider: Provider,
-    directory: Directory = Path(),
-    allow_tool: AllowTool = None,
-    tool: OnlyTools = None,
-    trust: Trust = False,
-    model: Model = None,
-    permission_mode: PermissionMode = None,
-    model_endpoint: ModelEndpoint = None,
-    model_key_variable: ModelKeyVariable = None,
+    name: NewName = None,
+    resume: Resume = None,
+    columns: Columns = None,
+    rows: Rows = None,
+    idle_retention: IdleRetention = None,
     as_json: AsJson = False,
 ) -> None:
     """Start a session and wait for its prompt; its id is printed."""
-    body = start_body(
-        provider=provider,
-        directory=directory,
-        allow_tools=allow_tool or [],
-        tools=tool,
-        trust=trust,
-        model=model,
-        permission_mode=permission_mode,
-        model_endpoint=model_endpoint,
-        model_key_variable=model_key_variable,
-    )
+    wishes = {
+        "name": name,
+        "resume": resume,
+        "columns": columns,
+        "rows": rows,
+        "idle_retention": idle_retention,
+    }
+    body = start_body(options) | {key: value for key, value in wishes.items() if value is not None}
     with client_for_session() as server:
         session = server.post("/sessions", body, waits=True)
     if as_json:

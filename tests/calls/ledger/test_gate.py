@@ -10,13 +10,13 @@ import pytest
 from mcp_agent.calls.gate import AnswerWith, Because, Run, ToolFacts, decide, in_the_way
 from mcp_agent.calls.ledger_events import (
     Decider,
-    Dispatched,
     Event,
     Evidence,
     Gated,
     Happened,
     Offered,
     Outcome,
+    Progress,
     Resolved,
     Verdict,
     WaitEnded,
@@ -39,7 +39,7 @@ NOW = 1600.0
 def test_an_identical_call_is_answered_with_the_earlier_one_whatever_ended_its_wait(
     place: Place, why: WhyEnded
 ) -> None:
-    earlier = place.state(Dispatched(), WaitEnded(why, 1.0))
+    earlier = place.state(Progress(), WaitEnded(why, 1.0))
 
     assert decide(PLAIN, [earlier]) == AnswerWith(earlier)
 
@@ -63,8 +63,8 @@ def test_a_call_of_unknown_outcome_stands_in_the_way(place: Place, events: list[
     "events",
     [
         [],
-        [Dispatched()],
-        [Dispatched(), Outcome(Happened.UNKNOWN)],
+        [Progress()],
+        [Progress(), Outcome(Happened.UNKNOWN)],
         *([ANSWERED, Outcome(happened)] for happened in Happened if happened is not Happened.UNKNOWN),
         [STOPPED_WAITING, Outcome(Happened.SUCCEEDED, late=True), Offered(asked=True)],
         [STOPPED_WAITING, Outcome(Happened.FAILED, late=True), Offered(), Offered(asked=True)],

@@ -11,7 +11,6 @@ import pytest
 from mcp_agent.calls.ledger import Ledger
 from mcp_agent.calls.ledger_events import (
     Decider,
-    Dispatched,
     DuplicateAllowed,
     Gated,
     Happened,
@@ -59,7 +58,7 @@ def test_a_call_id_is_used_once(ledger: Ledger, place: Place) -> None:
 
 def test_a_fact_of_an_unknown_call_is_refused(ledger: Ledger) -> None:
     with pytest.raises(UnknownCall, match="no call call_9"):
-        ledger.append("call_9", Dispatched())
+        ledger.append("call_9", Progress())
     with pytest.raises(UnknownCall):
         ledger.get("call_9")
     with pytest.raises(UnknownCall):
@@ -69,11 +68,11 @@ def test_a_fact_of_an_unknown_call_is_refused(ledger: Ledger) -> None:
 def test_facts_keep_their_order_whatever_the_clock_does(ledger: Ledger, place: Place) -> None:
     ledger.intent("call_1", place.intent())
     place.clock.now = 500.0
-    ledger.append("call_1", Dispatched(), Progress())
+    ledger.append("call_1", Progress("begun"), Progress())
 
     assert ledger.events("call_1") == (
         Recorded(1000.0, place.intent()),
-        Recorded(500.0, Dispatched()),
+        Recorded(500.0, Progress("begun")),
         Recorded(500.0, Progress()),
     )
 
@@ -82,7 +81,7 @@ def test_several_facts_are_added_all_or_none(ledger: Ledger, place: Place) -> No
     ledger.intent("call_1", place.intent())
 
     with pytest.raises(TypeError):
-        ledger.append("call_1", Dispatched(), Outcome(Happened.SUCCEEDED, detail=b"no text"))  # type: ignore[arg-type]
+        ledger.append("call_1", Progress(), Outcome(Happened.SUCCEEDED, detail=b"no text"))  # type: ignore[arg-type]
     assert len(ledger.events("call_1")) == 1
 
 

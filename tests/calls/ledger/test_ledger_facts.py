@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from mcp_agent.calls.ledger_codec import KINDS, LONGEST_TEXT, decode, encode, kind_of
 from mcp_agent.calls.ledger_events import (
     Decider,
-    Dispatched,
     DuplicateAllowed,
     Event,
     Evidence,
@@ -59,7 +58,6 @@ intents = st.builds(
     idempotent=st.booleans(),
 )
 later_facts: st.SearchStrategy[Event] = st.one_of(
-    st.builds(Dispatched),
     st.builds(Slow, seconds, seconds),
     st.builds(Progress, st.none() | texts),
     st.builds(WaitEnded, st.sampled_from(WhyEnded), seconds),
@@ -135,7 +133,7 @@ def test_a_whole_number_of_seconds_is_read_as_seconds() -> None:
 
 def test_a_call_without_its_intent_is_no_call() -> None:
     with pytest.raises(ValueError, match="call_1 has no intent"):
-        fold("call_1", [Recorded(1.0, Dispatched())])
+        fold("call_1", [Recorded(1.0, Progress())])
 
 
 @pytest.mark.contract("W7")
@@ -178,7 +176,7 @@ def test_why_the_wait_ended_and_what_happened_are_two_answers(place: Place) -> N
 
 
 def test_a_call_that_is_waited_for_has_no_outcome_yet(place: Place) -> None:
-    state = place.state(Dispatched(), Slow(60.0, 900.0), Progress("half"))
+    state = place.state(Progress("begun"), Slow(60.0, 900.0), Progress("half"))
 
     assert (state.is_open, state.is_unknown, state.why, state.happened) == (True, False, None, None)
     assert (state.started_at, state.last_progress_at, state.ended_at) == (1000.0, 1003.0, None)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_agent.calls.ledger import Ledger
-from mcp_agent.calls.ledger_events import Dispatched, Happened, Outcome, WaitEnded, WhyEnded
+from mcp_agent.calls.ledger_events import Happened, Outcome, Progress, WaitEnded, WhyEnded
 from mcp_agent.calls.ledger_file import SCHEMA_VERSION
 from mcp_agent.errors import LedgerUnusable
 
@@ -63,7 +63,7 @@ with Ledger.read_only(path) as other:
     print(other.get(f"call_{number}").happened, ledger.get(f"call_{number}").happened)
 print(f"call_{number}" in [call.call_id for call in ledger.late_unoffered("s-1")])
 filler.unlink()
-ledger.append("call_0", Dispatched())
+ledger.append("call_0", Progress())
 with Ledger.read_only(path) as other:
     print(other.get(f"call_{number}").happened, len(other.list(limit=1000)) == taken)
 """,
@@ -171,16 +171,23 @@ def test_a_missing_directory_is_reported(place: Place) -> None:
         place.open()
 
 
-def test_a_file_of_a_newer_version_is_reported_and_not_touched(place: Place) -> None:
+@pytest.mark.parametrize(
+    ("version", "problem"),
+    [
+        (SCHEMA_VERSION + 1, rf"a newer version of mcp-agent wrote it \(schema {SCHEMA_VERSION + 1}\); upgrade this"),
+        (SCHEMA_VERSION - 1, rf"an older version .*\(schema {SCHEMA_VERSION - 1}\), which .*; move it away to start"),
+    ],
+    ids=["newer", "older"],
+)
+def test_a_file_of_another_version_is_reported_and_not_touched(place: Place, version: int, problem: str) -> None:
     place.open().close()
     with sqlite3.connect(place.path) as connection:
-        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
+        connection.execute(f"PRAGMA user_version = {version}")
     connection.close()
     content = place.path.read_bytes()
 
-    newer = rf"a newer version of mcp-agent wrote it \(schema {SCHEMA_VERSION + 1}\); upgrade this one"
     for opening in (Ledger.open, Ledger.read_only):
-        with pytest.raises(LedgerUnusable, match=newer):
+        with pytest.raises(LedgerUnusable, match=problem):
             opening(place.path)
     assert place.path.read_bytes() == content
 
@@ -264,12 +271,12 @@ def test_what_can_never_be_written_is_in_the_log(
     other = held(place.path)
     ledger.connection.execute("PRAGMA busy_timeout = 0")
     with pytest.raises(LedgerUnusable):
-        ledger.append("call_1", Dispatched())
+        ledger.append("call_1", Progress())
 
     with caplog.at_level(logging.ERROR):
         ledger.close()
     other.close()
-    assert "lost a fact of call call_1: dispatched {}" in caplog.text
+    assert 'lost a fact of call call_1: progress {"text":null}' in caplog.text
 
 
 def without_privileges() -> list[str]:

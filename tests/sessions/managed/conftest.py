@@ -21,6 +21,7 @@ from mcp_agent.sessions.live import LiveSession
 from mcp_agent.sessions.manager import SessionManager
 from mcp_agent.sessions.record import SessionOptions, load_records
 from mcp_agent.sessions.signals import SessionState
+from mcp_agent.sessions.store import SessionStore
 from mcp_agent.sessions.terminals import TerminalHost
 from mcp_agent.state import StateDirectory
 from mcp_agent.timeouts import Policy
@@ -71,6 +72,7 @@ class House:
     bench: Bench
     terminal: HouseTerminal = field(default_factory=HouseTerminal)
     policy: Policy = field(default_factory=Policy)
+    store: SessionStore = field(default_factory=SessionStore.in_memory)
     cancelled: list[tuple[str, SessionState, bool]] = field(default_factory=list)
     """For each cancelling of calls: the session, its state and whether its record said stopped, at that moment."""
     bridges_come_up: bool = True
@@ -89,6 +91,7 @@ class House:
                 cancel_calls=lambda session_id: self.cancel_calls(manager, session_id),
                 server_command=ServerCommand(("server",), {}),
                 load_adapter=self.load or (lambda _: self.bench.adapter),
+                store=self.store,
             )
             self.terminal.on_watch = lambda pane: self._bring_bridge_up(manager, pane)
             await manager.adopt(tmux_lives=lambda: self.tmux_lives)

@@ -29,10 +29,10 @@ TURNS_OF_THE_LOOP = 1000
 """Enough for a cancelled task to leave."""
 
 
-def start_marked(session_id: str) -> subprocess.Popen[bytes]:
+def start_marked(session_id: str, **marks: str) -> subprocess.Popen[bytes]:
     """A process of the session in a terminal session of its own."""
     program = "import os, time; os.setsid(); print('up', flush=True); time.sleep(600)"
-    environment = {SESSION_MARK: session_id}
+    environment = {SESSION_MARK: session_id, **marks}
     process = subprocess.Popen([sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE)
     assert process.stdout is not None
     with process.stdout as stdout:

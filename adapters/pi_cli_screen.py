@@ -1,0 +1,66 @@
+"""What Pi's screen says. Facts were observed on version 1.6.0.
+
+The composer stands between two borders that are as wide as the screen; its text is narrower by a column, and the
+conversation is indented, so that neither can look like a border. The upper border tells of work and of hidden lines.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from adapters.pi_cli_dialogs import LOGIN, dialog
+from mcp_agent.adapter import Blocked, Busy, Composer, Ready, Screen, Signal
+
+_BORDER = re.compile(r"^─{8,}$|^─+ [↑↓] \d+ more ─*(\.{1,3})?$")
+_WORKING = re.compile(r"^─{1,3} ?[^─\s].*─$")
+"""A spinner and a word for the work, as `── ⠹ Working ────`; on a narrow screen the spinner alone."""
+_CHIP = re.compile(r"^\[paste #\d+ (\+\d+ lines|\d+ chars)\]$")
+"""Stands for a paste of more than 10 lines or 1000 characters."""
+_NO_MODEL = re.compile(r"\bno-model$")
+
+
+class _Box(NamedTuple):
+    rows: Sequence[str]
+    working: bool
+    footer: Sequence[str]
+
+
+def read(screen: Screen) -> Sequence[Signal]:
+    """A dialog is drawn in the composer's place."""
+    box = _box(screen.lines)
+    if box is None:
+        return []
+    if asked := dialog(box.rows):
+        return [asked]
+    if box.working:
+        return [Busy()]
+    if any(_NO_MODEL.search(line) for line in box.footer):
+        return [Blocked(LOGIN)]
+    return [Ready()]
+
+
+def composer(screen: Screen) -> Composer | None:
+    """The draft: rows of one width, so that nothing tells a wrap from a line end."""
+    box = _box(screen.lines)
+    if box is None or dialog(box.rows):
+        return None
+    draft = "\n".join(box.rows).strip()
+    return Composer(draft, is_chip=bool(_CHIP.match(draft)))
+
+
+def _box(lines: Sequence[str]) -> _Box | None:
+    """What stands between the last two borders of one width."""
+    bottom = next((row for row in reversed(range(len(lines))) if _BORDER.match(lines[row])), None)
+    if bottom is None:
+        return None
+    width = len(lines[bottom])
+    above = (row for row in reversed(range(bottom)) if len(lines[row]) == width and _is_top(lines[row]))
+    top = next(above, None)
+    if top is None:
+        return None
+    working = not _BORDER.match(lines[top])
+    return _Box(lines[top + 1 : bottom], working, lines[bottom + 1 :])
+
+
+def _is_top(line: str) -> bool:
+    return bool(_BORDER.match(line) or _WORKING.match(line))

@@ -1,0 +1,137 @@
+"""Messages: what somebody gave a session to be told, from before it is placed until everybody knows what became of it.
+
+A message is on disk before its sender hears of it, and says `claimed` on disk before its text is placed.
+"""
+
+import secrets
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol, TypeVar
+
+import anyio.to_thread
+
+from mcp_agent.sessions.store import SessionStore
+from mcp_agent.sessions.store_messages import Message as Row
+
+T = TypeVar("T")
+
+MOST_KEPT = 500
+"""Characters kept of a text that arrived: its turn holds all of it."""
+
+
+class MessageKind(StrEnum):
+    PROMPT = "prompt"
+    STEER = "steer"
+
+
+class MessageState(StrEnum):
+    QUEUED = "queued"
+    """It waits until the session can take it."""
+    CLAIMED = "claimed"
+    """It is being placed, or was when its server died."""
+    DELIVERED = "delivered"
+    QUEUED_BY_PROVIDER = "queued_by_provider"
+    """The CLI holds it for the turn that ran."""
+    UNCONFIRMED = "unconfirmed"
+    """Nobody knows whether it arrived; it is never sent again by itself."""
+    REFUSED = "refused"
+    WITHDRAWN = "withdrawn"
+
+
+ARRIVED = frozenset({MessageState.DELIVERED, MessageState.QUEUED_BY_PROVIDER})
+OPEN = frozenset({MessageState.QUEUED, MessageState.CLAIMED})
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message as it stands on disk. Times are wall-clock epochs; None is what has not happened, or is not known."""
+
+    id: str
+    session_id: str
+    text: str
+    kind: MessageKind
+    created_at: float
+    state: MessageState
+    claimed_at: float | None = None
+    turn_id: str | None = None
+    reason: str | None = None
+
+
+def new_message_id() -> str:
+    """A fresh id such as `m-4f1c09ab3e`."""
+    return f"m-{secrets.token_hex(5)}"
+
+
+class OffLoop(Protocol):
+    """How work that waits for the disk is kept from the event loop."""
+
+    async def __call__(self, work: Callable[[], T], /) -> T: ...
+
+
+async def in_thread(work: Callable[[], T], /) -> T:
+    return await anyio.to_thread.run_sync(work)
+
+
+@dataclass(frozen=True, slots=True)
+class Messages:
+    """The messages of all sessions. Every change is on disk on return. Every method raises `StoreUnusable`."""
+
+    store: SessionStore
+    off_loop: OffLoop = in_thread
+
+    async def add(
+        self, session_id: str, text: str, *, kind: MessageKind, message_id: str | None = None, claimed: bool = False
+    ) -> Message:
+        """A new message: queued, or `claimed` by its own sender."""
+        state = MessageState.CLAIMED if claimed else MessageState.QUEUED
+        facts = {"text": text, "kind": kind, "claimed_at": time.time() if claimed else None}
+        key = message_id or new_message_id()
+        row = await self.off_loop(lambda: self.store.add_message(session_id, key, state, **facts))
+        self.store.tell(session_id, f"message.{state}", message_id=key, message_kind=kind)
+        return _message(row)
+
+    async def move(
+        self, message: Message, to: MessageState, *, expected: Collection[MessageState], **facts: object
+    ) -> bool:
+        """Whether the message was in an expected state, and so is in the new one."""
+        kept: dict[str, object] = {**facts, "text": message.text[:MOST_KEPT]} if to in ARRIVED else facts
+        moved = await self.off_loop(lambda: self.store.set_message(message.id, to, expected=expected, **kept))
+        if moved:
+            self.store.tell(message.session_id, f"message.{to}", message_id=message.id, **facts)
+        return moved
+
+    async def claim(self, message: Message) -> bool:
+        """Whether it is ours to place: nobody else claimed, withdrew or refused it."""
+        return await self.move(message, MessageState.CLAIMED, expected={MessageState.QUEUED}, claimed_at=time.time())
+
+    async def get(self, session_id: str, message_id: str) -> Message | None:
+        """None unless this session has it."""
+        row = await self.off_loop(lambda: self.store.message(message_id))
+        return _message(row) if row is not None and row.session_id == session_id else None
+
+    async def all(self, session_id: str, *, states: Collection[MessageState] | None = None) -> list[Message]:
+        """Oldest first."""
+        rows = await self.off_loop(lambda: self.store.messages(session_id, states=states))
+        return [_message(row) for row in rows]
+
+
+def _message(row: Row) -> Message:
+    facts = row.facts
+    claimed_at = facts.get("claimed_at")
+    return Message(
+        id=row.id,
+        session_id=row.session_id,
+        text=str(facts.get("text", "")),
+        kind=MessageKind(str(facts.get("kind", MessageKind.PROMPT))),
+        created_at=row.at,
+        state=MessageState(row.state),
+        claimed_at=claimed_at if isinstance(claimed_at, float) else None,
+        turn_id=_text(facts.get("turn_id")),
+        reason=_text(facts.get("reason")),
+    )
+
+
+def _text(fact: object) -> str | None:
+    return fact if isinstance(fact, str) else None
