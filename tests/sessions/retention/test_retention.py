@@ -270,7 +270,7 @@ async def test_two_reads_of_the_clock_have_to_agree(
             return replace(info, **found) if info and kept.session.send_lock.statistics().locked else info
 
         monkeypatch.setattr(home.bench.terminal, "exit_of", otherwise_under_the_lock)
-        await kept.until(LIMIT + MINUTE)
+        await kept.until(LIMIT + MINUTE / 2)
         assert kept.alive
 
 
