@@ -29,8 +29,8 @@ SHELL_FEATURES = ("shell_tool", "unified_exec", "shell_snapshot")
 
 _STARTUP_LIMIT = timedelta(seconds=60)
 _HOOK_LIMIT = timedelta(seconds=10)
-_HOOK = ("SessionStart", "session_start")
-"""An event as the configuration names it, and as its trust does."""
+_HOOKS = {"SessionStart": "session_start", "UserPromptSubmit": "user_prompt_submit"}
+"""Events as the configuration names them, and as their trust does."""
 _HOOK_KEY = "/<session-flags>/config.toml:{event}:0:0"
 """Names the first hook that an override brings for an event."""
 
@@ -41,7 +41,7 @@ def overrides(request: LaunchRequest) -> list[str]:
         "check_for_update_on_startup": False,
         "features.hooks": True,
         "mcp_servers.api-bridge": _bridge(request),
-        **_hook(request.event_command),
+        **_hooks(request.event_command),
         **_model(request),
     }
     if not request.provider_shell:
@@ -65,18 +65,15 @@ def _bridge(request: LaunchRequest) -> Mapping[str, object]:
     }
 
 
-def _hook(event_command: Sequence[str]) -> Mapping[str, object]:
-    name, event = _HOOK
+def _hooks(event_command: Sequence[str]) -> Mapping[str, object]:
     handler = {
         "type": "command",
         "command": shlex.join(event_command),
         "timeout": _HOOK_LIMIT // timedelta(seconds=1),
         "async": False,
     }
-    return {
-        f"hooks.{name}": [{"hooks": [handler]}],
-        "hooks.state": {_HOOK_KEY.format(event=event): {"trusted_hash": _trusted(event, handler)}},
-    }
+    trust = {_HOOK_KEY.format(event=event): {"trusted_hash": _trusted(event, handler)} for event in _HOOKS.values()}
+    return {**{f"hooks.{name}": [{"hooks": [handler]}] for name in _HOOKS}, "hooks.state": trust}
 
 
 def _trusted(event: str, handler: Mapping[str, object]) -> str:

@@ -1,9 +1,10 @@
-"""What Codex's hook and rollout say. Facts were observed on version 0.171.0.
+"""What Codex's hooks and rollout say. Facts were observed on version 0.171.0.
 
-The `SessionStart` hook fires at the first prompt of a conversation and names its id and its rollout: the only file that
-is read. Everything else is told by the rollout, in one order: each prompt once the model is given it, so a prompt that
-was sent into a running turn stands there when its tool call is over, and each end of a turn once, whatever its outcome.
-Side turns, such as the one that finds a title, are threads of their own and have other files.
+`SessionStart` fires at the first prompt of a conversation and names its id and its rollout: the only file that is read.
+`UserPromptSubmit` fires for each prompt right before the model is given it, so a prompt that was sent into a running
+turn is told when its tool call is over; subagents' prompts come with an agent's id. Ends of turns stand in the rollout,
+once for each, whatever its outcome; no hook tells of one that failed. Side turns, such as the one that finds a title,
+are threads of their own and have other files.
 """
 
 import json
@@ -41,15 +42,19 @@ _CAUSES = {
 def read_event(event: Mapping[str, object]) -> Sequence[Signal]:
     """One hook's input. Unknown hooks and missing fields mean nothing."""
     match event:
+        case {"agent_id": str()}:
+            return []
         case {"hook_event_name": "SessionStart", "session_id": str(session_id)} if session_id:
             path = event.get("transcript_path")
             return [SessionIdentified(session_id, Path(path) if isinstance(path, str) and path else None)]
+        case {"hook_event_name": "UserPromptSubmit", "prompt": str(prompt)} if prompt:
+            return [PromptAccepted(prompt, native_turn_id=_turn_of(event))]
         case _:
             return []
 
 
 def read_transcript(lines: Sequence[str]) -> Sequence[Signal]:
-    """Prompts, ends of turns, limits and what answers cost. A broken line means nothing."""
+    """Ends of turns, limits and what answers cost. A broken line means nothing."""
     return [signal for line in lines for signal in _row(_parse(line))]
 
 
@@ -58,12 +63,10 @@ def _row(row: Mapping[str, object]) -> Iterator[Signal]:
     if not isinstance(payload, dict):
         return
     match row.get("type"), payload:
-        case "event_msg", {"type": "item_completed", "item": {"type": "UserMessage", "content": list(content)}}:
-            yield PromptAccepted(_text_of(content), source=Source.TRANSCRIPT)
         case "event_msg", {"type": "task_complete"}:
             yield from _completion(payload)
         case "event_msg", {"type": "turn_aborted"}:
-            yield TurnEnded(TurnOutcome.INTERRUPTED, source=Source.TRANSCRIPT)
+            yield TurnEnded(TurnOutcome.INTERRUPTED, source=Source.TRANSCRIPT, native_turn_id=_turn_of(payload))
         case "event_msg", {"type": "token_count", "rate_limits": {"rate_limit_reached_type": str()} as limits}:
             yield LimitedBy("usage", _resets_at(limits), Source.TRANSCRIPT)
         case "token_usage_record", {"response_id": str(response_id), "usage": dict(usage)}:
@@ -75,7 +78,7 @@ def _completion(payload: Mapping[str, object]) -> Iterator[Signal]:
     error, said = payload.get("error"), payload.get("last_agent_message")
     text = said if isinstance(said, str) else ""
     if not isinstance(error, dict):
-        yield TurnEnded(TurnOutcome.COMPLETED, text, source=Source.TRANSCRIPT)
+        yield TurnEnded(TurnOutcome.COMPLETED, text, source=Source.TRANSCRIPT, native_turn_id=_turn_of(payload))
         return
     name, status = _error_info(error.get("codex_error_info"))
     message = error.get("message") if isinstance(error.get("message"), str) else None
@@ -89,6 +92,7 @@ def _completion(payload: Mapping[str, object]) -> Iterator[Signal]:
         error=message or name or "unknown error",
         cause=_cause(name, status),
         source=Source.TRANSCRIPT,
+        native_turn_id=_turn_of(payload),
     )
 
 
@@ -122,9 +126,9 @@ def _resets_at(limits: Mapping[str, object]) -> datetime | None:
     return None
 
 
-def _text_of(content: Sequence[object]) -> str:
-    texts = (part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text")
-    return "\n".join(text for text in texts if isinstance(text, str))
+def _turn_of(told: Mapping[str, object]) -> str | None:
+    turn_id = told.get("turn_id")
+    return turn_id if isinstance(turn_id, str) and turn_id else None
 
 
 def _count(usage: Mapping[str, object], name: str) -> int:

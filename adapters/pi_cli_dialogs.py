@@ -1,6 +1,7 @@
-"""Which dialog stands in the place of Pi's composer. Facts were observed on version 1.6.0.
+"""Which dialog stands in the place of Pi's composer. Facts were observed on version 1.6.0, at 60 and 120 columns.
 
-A dialog has the composer's borders and closes with a line of its keys; the selected option is marked by an arrow.
+A dialog has the composer's borders. It closes with a line of its keys, or it keeps a blank line at both borders and
+marks one of its lines.
 """
 
 import re
@@ -13,16 +14,20 @@ TRUST_LABEL = "Trust (this session only)"
 
 LOGIN = Dialog("login", advice="run the CLI once in this HOME and type /login, or set a provider's API key")
 
-_KEYS = re.compile(r"\b(enter|esc|escape)\b[^.]*\b(select|confirm|save|cancel|close|back)\b", re.IGNORECASE)
+_KEYS = re.compile(r"(  | · | • )esc(ape)?(/ctrl\+c)?( +to)? +(cancel|close)\b", re.IGNORECASE)
+_KEY_ROWS = 3
+"""Over how many rows a narrow screen spreads the keys."""
+_MARKED = re.compile(r"^ ?[→›] ")
+_COUNTER = re.compile(r"^ *\(\d+/\d+\)$")
 _TRUST_TITLE = "Trust project folder?"
 
 
 def dialog(rows: Sequence[str]) -> Blocked | None:
     """The dialog that these rows draw; None when they are a composer's."""
     said = [row for row in rows if row.strip()]
-    if len(said) < 2 or rows[0].strip() or not _KEYS.search(said[-1]):
+    if not said or not (_has_keys(said) or _is_list(rows)):
         return None
-    options, selected = _options(said[:-1])
+    options, selected = _options(said)
     if said[0].strip() == _TRUST_TITLE:
         answer = DialogAnswer(TRUST_LABEL, needs="trust") if TRUST_LABEL in options else None
         advice = "pass --trust if this directory may be trusted, or attach and answer it"
@@ -30,19 +35,30 @@ def dialog(rows: Sequence[str]) -> Blocked | None:
     return Blocked(Dialog("unknown", options, selected))
 
 
+def _has_keys(said: Sequence[str]) -> bool:
+    return bool(_KEYS.search("  ".join(row.strip() for row in ("", *said[-_KEY_ROWS:]))))
+
+
+def _is_list(rows: Sequence[str]) -> bool:
+    """A draft of our own begins and ends with a word."""
+    return (
+        not rows[0].strip() and not rows[-1].strip() and any(_MARKED.match(row) or _COUNTER.match(row) for row in rows)
+    )
+
+
 def _options(rows: Sequence[str]) -> tuple[tuple[str, ...], int]:
-    """The rows around the arrow that begin where its label does."""
-    at = next((row for row, line in enumerate(rows) if line.lstrip().startswith("→ ")), None)
+    """The rows around the marked one that begin where its label does."""
+    at = next((row for row, line in enumerate(rows) if _MARKED.match(line)), None)
     if at is None:
         return (), 0
-    label = rows[at].index("→") + 2
+    label = _indent(rows[at]) + 2
     first = last = at
-    while first > 0 and _begins_at(rows[first - 1], label):
+    while first > 0 and _indent(rows[first - 1]) == label:
         first -= 1
-    while last + 1 < len(rows) and _begins_at(rows[last + 1], label):
+    while last + 1 < len(rows) and _indent(rows[last + 1]) == label:
         last += 1
     return tuple(row[label:].strip() for row in rows[first : last + 1]), at - first
 
 
-def _begins_at(row: str, column: int) -> bool:
-    return len(row) - len(row.lstrip()) == column
+def _indent(row: str) -> int:
+    return len(row) - len(row.lstrip())

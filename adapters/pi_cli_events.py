@@ -82,8 +82,9 @@ def _cause(error: str, status: int | None) -> FailureCause:
 
 
 def _usage(told: object) -> Usage | None:
+    """A model of unknown prices costs nothing by Pi's count."""
     match told:
         case {"input": int(read), "output": int(written), "cost": int() | float() as cost} if read or written:
-            return Usage(read, written, float(cost))
+            return Usage(read, written, float(cost) or None)
         case _:
             return None

@@ -51,8 +51,10 @@ def _provider(endpoint: ModelEndpoint, model: str) -> Mapping[str, object]:
 _PROGRAM = r"""
 import { spawn } from "node:child_process";
 
-const textOf = (message) =>
-  message.content.filter((block) => block.type === "text").map((block) => block.text).join("\n");
+const textOf = ({ content }) =>
+  typeof content === "string"
+    ? content
+    : content.filter((block) => block.type === "text").map((block) => block.text).join("\n");
 
 // Resolves when the event is with the session, or cannot be: an event never disturbs the agent.
 const handOver = (event) =>
@@ -74,6 +76,7 @@ export default function (pi) {
 
   let typed;
   let queued = false;
+  let waiting = [];
   let run;
   let refused;
   const begin = () => {
@@ -96,7 +99,9 @@ export default function (pi) {
   pi.on("input", (event) => {
     typed = event.text;
     queued = Boolean(event.streamingBehavior);
-    if (queued) tell({ event: "prompt", text: typed, queued });
+    if (!queued) return;
+    waiting.push(typed);
+    tell({ event: "prompt", text: typed, queued });
   });
   pi.on("before_agent_start", (event) => {
     begin();
@@ -108,6 +113,7 @@ export default function (pi) {
     refused = event.status >= 400 ? { status: event.status, wait: event.headers["retry-after"] } : undefined;
   });
   pi.on("message_end", ({ message }) => {
+    if (message.role === "user") waiting = waiting.filter((text) => text !== textOf(message));
     if (message.role !== "assistant") return;
     run.final = message;
     const { usage } = message;
@@ -117,8 +123,12 @@ export default function (pi) {
     run.usage.cost += usage.cost?.total ?? 0;
   });
 
-  pi.on("agent_settled", (event) => {
+  // What was typed into a run that is aborted comes back into the editor: it ends with its run, and a draft that stands
+  // there by then is left alone.
+  pi.on("agent_settled", (event, ctx) => {
     const { final, usage } = run;
+    if (event.aborted && waiting.length && ctx.ui.getEditorText() === waiting.join("\n\n")) ctx.ui.setEditorText("");
+    waiting = [];
     tell({
       event: "settled",
       aborted: event.aborted,

@@ -16,7 +16,8 @@ _WORKING = re.compile(r"^─{1,3} ?[^─\s].*─$")
 """A spinner and a word for the work, as `── ⠹ Working ────`; on a narrow screen the spinner alone."""
 _CHIP = re.compile(r"^\[paste #\d+ (\+\d+ lines|\d+ chars)\]$")
 """Stands for a paste of more than 10 lines or 1000 characters."""
-_NO_MODEL = re.compile(r"\bno-model$")
+_NO_MODEL = re.compile(r"%/0\b.*\b(unknown|no-model)$")
+"""The footer's context window and model while no model can be used."""
 
 
 class _Box(NamedTuple):

@@ -185,6 +185,8 @@ class PromptAccepted:
     text: str
     queued: bool = False
     source: Source = Source.HOOK
+    native_turn_id: str | None = None
+    """The CLI's own id of the turn that takes it, where it tells one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +246,7 @@ class TurnEnded:
     cause: FailureCause = FailureCause.OTHER
     source: Source = Source.HOOK
     usage: Usage | None = None
+    native_turn_id: str | None = None
 
 
 Signal = (

@@ -101,6 +101,10 @@ async def note_canary(chat: Chat) -> Evidence:
     turn = await chat.turn(prompts.remember_note(chat.note), expect=f"ACK_{chat.note}")
     calls = await chat.driver.calls(chat.id)
     _require(not calls, f"no tool was to be called, {len(calls)} calls were recorded")
+    if chat.session["native_session_id"] is None:  # this CLI chooses it at its first prompt
+        told = (await chat.driver.show(chat.id))["native_session_id"]
+        _require(told is not None, "the CLI did not tell the id of its conversation")
+        chat.session = {**chat.session, "native_session_id": told}
     return {"turn": turn["id"], "answer": turn["final_text"]}
 
 

@@ -120,7 +120,7 @@ class LaneProtocol(HttpToolsProtocol):
         if self._scope is None:
             super().shutdown()
         else:
-            pass
+            self._ends_after_call = True
 
     @property
     def _is_free(self) -> bool:

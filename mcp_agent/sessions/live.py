@@ -42,6 +42,7 @@ from mcp_agent.sessions.signals import (
     Vanished,
     reduce,
 )
+from mcp_agent.sessions.turn_order import TurnOrder, begins_another
 from mcp_agent.sessions.turns import Turn, Turns, cut_short
 from mcp_agent.sessions.words import begins_with, same_words
 from mcp_agent.tmux.terminal import Died, Lost, PaneRef, Terminal, Wrote
@@ -94,6 +95,7 @@ class LiveSession:
     _pace: Pace = field(default_factory=Pace)
     _expected: list[ExpectedPrompt] = field(default_factory=list)
     _reading: anyio.Lock = field(default_factory=anyio.Lock)
+    _order: TurnOrder = field(default_factory=TurnOrder)
 
     @property
     def id(self) -> str:
@@ -224,7 +226,7 @@ class LiveSession:
         for name, event in self.spool.untaken(self.taken):
             with self.turns.store.together():
                 signals = self._asked(self.adapter.read_event, event)
-                if any(isinstance(signal, TurnEnded) for signal in signals):
+                if any(isinstance(signal, TurnEnded) for signal in signals) or begins_another(signals, self.turns):
                     # An interrupt, and the prompt that took its place, come before the end that a hook tells.
                     self._read_transcript()
                 self._apply_all(signals)
@@ -272,18 +274,21 @@ class LiveSession:
             log.exception("session %s: its adapter failed", self.id)
             return ()
 
-    def _apply_all(self, signals: Iterable[SessionSignal]) -> None:
+    def _apply_all(self, signals: Iterable[Signal]) -> None:
         for signal in signals:
-            self.apply(signal)
+            for due in self._order.arrange(signal, self.turns):
+                self.apply(due)
 
     def _accept(self, accepted: PromptAccepted) -> None:
         joins = accepted.queued or self.turns.current is not None
         waits = (expected for expected in self._expected if expected.turn is None)
         expected = next((one for one in waits if same_words(one.text, accepted.text)), None)
         if expected is None:
-            self.turns.accept(accepted.text)
+            self.turns.accept(accepted.text, native_id=accepted.native_turn_id)
         else:
-            turn = self.turns.accept(accepted.text, sent=True, message_id=expected.message_id)
+            turn = self.turns.accept(
+                accepted.text, sent=True, message_id=expected.message_id, native_id=accepted.native_turn_id
+            )
             expected.turn, expected.joined = turn, joins
 
     def _hold(self, held: PromptQueued) -> None:

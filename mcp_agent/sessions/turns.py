@@ -39,6 +39,8 @@ class Turn:
     """The message that began it, when it was one of ours that has an id."""
     interrupted_by: Interrupter | None = None
     """Who told it to stop, whether or not it came to its end by that."""
+    native_id: str | None = None
+    """The CLI's own id of it, where it tells one."""
     usage_by_message: Mapping[str, Usage] = field(default_factory=dict)
     """What each answer of the model cost, by the provider's id for it: told again, it counts once."""
 
@@ -92,7 +94,9 @@ class Turns:
     def get(self, turn_id: str) -> Turn | None:
         return self._turns.get(turn_id)
 
-    def accept(self, prompt: str, *, sent: bool = False, message_id: str | None = None) -> Turn:
+    def accept(
+        self, prompt: str, *, sent: bool = False, message_id: str | None = None, native_id: str | None = None
+    ) -> Turn:
         """A prompt was accepted: it starts a turn, or joins the one that runs. `sent`: it was a send of ours."""
         facts = {"prompt": prompt[:LONGEST_TOLD], "message_id": message_id}
         running = self.current
@@ -101,7 +105,12 @@ class Turns:
             return self._keep(joined, "turn.joined", **facts)
         submission: Literal["delivered", "seen"] = "delivered" if sent else "seen"
         turn = Turn(
-            f"t-{secrets.token_hex(5)}", prompt, self.store.clock(), submission=submission, message_id=message_id
+            f"t-{secrets.token_hex(5)}",
+            prompt,
+            self.store.clock(),
+            submission=submission,
+            message_id=message_id,
+            native_id=native_id,
         )
         self._current = turn.id
         return self._keep(turn, "turn.started", **facts, submission=submission)

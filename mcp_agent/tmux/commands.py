@@ -11,7 +11,8 @@ from mcp_agent.errors import PaneDead, PaneGone
 from mcp_agent.tmux import sizes, ticks
 from mcp_agent.tmux.connection import HUB
 from mcp_agent.tmux.protocol import join, literal
-from mcp_agent.tmux.terminal import PaneInfo, PaneRef
+from mcp_agent.tmux.screen import read_screen
+from mcp_agent.tmux.terminal import Capture, PaneInfo, PaneRef
 
 Command = Sequence[str]
 
@@ -19,6 +20,7 @@ _REF = "#{pane_id} #{window_id} #{session_id} #{pane_pid}"
 _TAGS = "#{?#{@mcp_pane},#{@mcp_tags},}"
 _INFO = f"{_REF} #{{pane_dead}} [#{{pane_dead_status}}] [#{{pane_dead_signal}}] {ticks.READING} {_TAGS}"
 _INFO_LINE = re.compile(r"(\S+) (\S+) (\S+) (\d+) (\d?)" + r" \[(\d*)\]" * 5 + " ?(.*)")
+_SCREEN = "mcp-screen"
 CANNOT_FIND = "can't find"
 """How tmux begins to say that a target is gone."""
 DEATHS = "mcp_deaths"
@@ -88,12 +90,23 @@ def check(pane: PaneRef, printed: Sequence[str], *, alive: bool) -> None:
 
 
 def capture(pane: PaneRef) -> list[Command]:
-    """Prints for `check`, then the screen, then the title."""
+    """Prints what `read_capture` reads. By way of a buffer: tmux 3.3a never frees a screen that `-p` printed."""
     return [
         identify(pane),
-        ["capture-pane", "-p", "-e", "-J", "-t", pane.pane_id],
+        ["capture-pane", "-e", "-J", "-b", _SCREEN, "-t", pane.pane_id],
+        ["show-buffer", "-b", _SCREEN],
+        ["delete-buffer", "-b", _SCREEN],
         ["display-message", "-p", "-t", pane.pane_id, "#{pane_title}"],
     ]
+
+
+def read_capture(pane: PaneRef, printed: Sequence[Sequence[str]]) -> Capture:
+    """The screen. Raises `PaneGone` when it is not this pane's."""
+    found, _, screen, _, title = printed
+    check(pane, found, alive=False)
+    # A buffer ends with a line end, and is printed with one more.
+    lines, dim_lines = read_screen(screen[:-1])
+    return Capture(lines, dim_lines, "\n".join(title))
 
 
 def paste(pane: PaneRef, buffer: str, *, held: bool) -> list[Command]:

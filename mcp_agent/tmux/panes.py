@@ -20,7 +20,6 @@ from mcp_agent.tmux.groups import single_error
 from mcp_agent.tmux.link import Link
 from mcp_agent.tmux.process import PATIENCE, Tmux
 from mcp_agent.tmux.protocol import Event, Notification, Output, fits_on_a_line
-from mcp_agent.tmux.screen import read_screen
 from mcp_agent.tmux.server import ensure_server, kill_server, recover_socket
 from mcp_agent.tmux.terminal import (
     DEFAULT_SIZE,
@@ -103,10 +102,8 @@ class TmuxTerminal:
         return commands.read_ref(printed[0][0])
 
     async def capture(self, pane: PaneRef) -> Capture:
-        found, printed, title = await _at(await self._reach(pane), pane, commands.capture(pane))
-        commands.check(pane, found, alive=False)
-        lines, dim_lines = read_screen(printed)
-        return Capture(lines, dim_lines, "\n".join(title))
+        printed = await _at(await self._reach(pane), pane, commands.capture(pane))
+        return commands.read_capture(pane, printed)
 
     async def paste(self, pane: PaneRef, text: str) -> None:
         check_text(text)

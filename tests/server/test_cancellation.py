@@ -77,6 +77,7 @@ class Here:
     session: str
     token: str
     tools: dict[str, Hanging]
+    server: uvicorn.Server
 
     async def post(self, path: str, *, announced: int | None = None) -> SocketStream:
         """Send one call on a connection of its own; `announced` is a length that the body does not have yet."""
@@ -95,7 +96,7 @@ class Here:
 
 
 @asynccontextmanager
-async def serving(runtime: Runtime, way: str) -> AsyncIterator[None]:
+async def serving(runtime: Runtime, way: str) -> AsyncIterator[uvicorn.Server]:
     http: Any = partial(LaneProtocol, runtime=runtime) if way == "short" else HttpToolsProtocol
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(runtime.state.server_socket))
@@ -103,7 +104,7 @@ async def serving(runtime: Runtime, way: str) -> AsyncIterator[None]:
         server = uvicorn.Server(config)
         async with anyio.create_task_group() as group:
             group.start_soon(server.serve, [listener])
-            yield
+            yield server
             server.should_exit = True
 
 
@@ -115,12 +116,12 @@ async def here(short_tmp: Path, request: pytest.FixtureRequest) -> AsyncIterator
     tools = {
         tool.name: tool for tool in (Hanging("hang", "virtual"), Hanging("own", "custom"), Hanging("far/hang", "mcp"))
     }
-    async with Runtime.open(state, Config()) as runtime, serving(runtime, request.param):
+    async with Runtime.open(state, Config()) as runtime, serving(runtime, request.param) as server:
         known: dict[str, Any] = dict(tools)
         runtime.dispatcher.tools = known
         options = SessionOptions("scripted", short_tmp, {"PATH": "/usr/bin:/bin", "HOME": str(short_tmp)}, trust=True)
         session = await runtime.sessions.start(options)
-        yield Here(runtime, session.id, session.token, tools)
+        yield Here(runtime, session.id, session.token, tools, server)
         await runtime.sessions.stop_all()
 
 
@@ -151,6 +152,21 @@ async def test_no_handler_starts_before_its_whole_body_came(here: Here, path: st
         async with await here.post(path):
             await here.tools[name].began.wait()
     assert len(here.runtime.ledger.list()) == 1
+
+
+@pytest.mark.anyio
+@pytest.mark.contract("C5")
+async def test_a_call_that_outlasts_its_server_is_answered_before_the_connection_ends(here: Here) -> None:
+    with anyio.fail_after(BOUND_SECONDS):
+        async with await here.post("custom/own") as stream:
+            await here.tools["own"].began.wait()
+            here.server.should_exit = True
+            await anyio.to_thread.run_sync(eventually, lambda: not here.server.servers[0].is_serving())
+            await here.runtime.running.cancel("call_1")
+            answer = b"".join([data async for data in stream])
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert b"connection: close" in head.lower()
+    assert "layer=cancel" in json.loads(body)["text"]
 
 
 @pytest.mark.anyio

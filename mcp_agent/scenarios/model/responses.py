@@ -4,8 +4,10 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 
+from mcp_agent.scenarios.model import programs
 from mcp_agent.scenarios.model.conversation import (
     BadRequest,
+    CallTool,
     Conversation,
     Item,
     Reply,
@@ -29,6 +31,8 @@ from mcp_agent.scenarios.model.identifiers import new_id
 
 _CALLS = frozenset({"function_call", "custom_tool_call", "mcp_tool_call"})
 _OUTPUTS = frozenset({f"{kind}_output" for kind in _CALLS})
+_MORE_TOOLS = "additional_tools"
+"""An item that offers tools, where the request itself does not."""
 _ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM, "developer": Role.SYSTEM}
 
 
@@ -43,7 +47,8 @@ class ResponsesDialect:
         entries = objects(sent, "input")
         if not entries:
             raise BadRequest("input must hold at least one item")
-        tools = [offer for tool in objects(body.get("tools"), "tools") for offer in _offers(tool)]
+        lists = [body, *(entry for entry in entries if entry.get("type") == _MORE_TOOLS)]
+        tools = [offer for held in lists for tool in objects(held.get("tools"), "tools") for offer in _offers(tool)]
         return Conversation((*items, *(item for entry in entries for item in _items(entry))), tuple(tools))
 
     def events(self, reply: Reply, *, model: str) -> Iterable[ServerSentEvent]:
@@ -73,18 +78,22 @@ def _items(entry: Mapping[str, object]) -> Iterator[Item]:
             raise BadRequest(f"unknown role {entry.get('role')!r}")
         yield Said(role, text_of(entry.get("content")))
     elif kind in _CALLS:
-        arguments = arguments_of(entry.get("arguments", entry.get("input")))
-        yield ToolCall(str(entry.get("call_id")), str(entry.get("name")), arguments)
+        call_id, source = str(entry.get("call_id")), entry.get("input")
+        called = programs.call_in(source, call_id) if isinstance(source, str) else None
+        arguments = arguments_of(entry.get("arguments", source))
+        yield called or ToolCall(call_id, str(entry.get("name")), arguments)
     elif kind in _OUTPUTS:
         yield ToolResult(str(entry.get("call_id")), text_of(entry.get("output")))
 
 
 def _offers(tool: Mapping[str, object]) -> Iterator[ToolOffer]:
     name = str(tool.get("name") or tool.get("type"))
+    yield from programs.offers(tool)
     if tool.get("type") != "namespace":
         yield ToolOffer(name)
         return
     for inner in objects(tool.get("tools"), f"tools of {name}"):
+        yield from programs.offers(inner)
         yield ToolOffer(str(inner.get("name")), name)
 
 
@@ -117,6 +126,8 @@ def _item(reply: Reply) -> dict[str, object]:
             "status": "completed",
             "content": [part],
         }
+    if reply.tool.namespace == programs.NAMESPACE:
+        return _program_item(reply)
     call: dict[str, object] = {
         "id": new_id("fc"),
         "type": "function_call",
@@ -126,6 +137,17 @@ def _item(reply: Reply) -> dict[str, object]:
         "arguments": json.dumps(dict(reply.arguments)),
     }
     return call if reply.tool.namespace is None else {**call, "namespace": reply.tool.namespace}
+
+
+def _program_item(reply: CallTool) -> dict[str, object]:
+    return {
+        "id": new_id("ctc"),
+        "type": "custom_tool_call",
+        "status": "completed",
+        "call_id": new_id("call"),
+        "name": programs.PROGRAM_TOOL,
+        "input": programs.program(reply),
+    }
 
 
 def _text_steps(item: Mapping[str, object], text: str) -> Iterator[tuple[str, dict[str, object]]]:
@@ -139,9 +161,10 @@ def _text_steps(item: Mapping[str, object], text: str) -> Iterator[tuple[str, di
 
 
 def _call_steps(item: Mapping[str, object]) -> Iterator[tuple[str, dict[str, object]]]:
-    yield "response.output_item.added", {"item": {**item, "status": "in_progress", "arguments": ""}}
-    yield "response.function_call_arguments.delta", {"item_id": item["id"], "delta": item["arguments"]}
-    yield "response.function_call_arguments.done", {"item_id": item["id"], "arguments": item["arguments"]}
+    kind, key = ("custom_tool_call_input", "input") if "input" in item else ("function_call_arguments", "arguments")
+    yield "response.output_item.added", {"item": {**item, "status": "in_progress", key: ""}}
+    yield f"response.{kind}.delta", {"item_id": item["id"], "delta": item[key]}
+    yield f"response.{kind}.done", {"item_id": item["id"], key: item[key]}
 
 
 def _event(numbers: Iterator[int], name: str, **fields: object) -> ServerSentEvent:
