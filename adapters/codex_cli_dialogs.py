@@ -51,6 +51,7 @@ _KNOWN = (
 )
 _PERMISSION = re.compile(r"^(?:Allow |Would you like to |Do you want to )")
 _ANSWERED_YES = ("Allow", "Yes")
+_ANSWERED_NO = "No, and tell Codex what to do differently"
 _QUESTION = re.compile(r"^Question \d+/\d+\b")
 
 
@@ -70,7 +71,7 @@ def dialog(lines: Sequence[str]) -> Blocked | Waiting | None:
     menu = _menu(lines)
     if any(_QUESTION.match(row) for row in menu.above):
         return Waiting("question")
-    if any(_PERMISSION.match(row) for row in menu.above) and menu.options[:1] and _says_yes(menu.options[0]):
+    if _asks_permission(menu):
         return Waiting("permission")
     for known in _KNOWN:
         if any(place.startswith(known.mark) for place in (*menu.above, *menu.options)):
@@ -78,8 +79,10 @@ def dialog(lines: Sequence[str]) -> Blocked | Waiting | None:
     return Blocked(Dialog("unknown", menu.options, menu.selected))
 
 
-def _says_yes(option: str) -> bool:
-    return option.startswith(_ANSWERED_YES)
+def _asks_permission(menu: _Menu) -> bool:
+    if not menu.options or not menu.options[0].startswith(_ANSWERED_YES):
+        return False
+    return menu.options[-1].startswith(_ANSWERED_NO) or any(_PERMISSION.match(row) for row in menu.above)
 
 
 def _last_block(lines: Sequence[str]) -> Sequence[str]:

@@ -14,6 +14,8 @@ TRUST_LABEL = "Trust (this session only)"
 
 LOGIN = Dialog("login", advice="run the CLI once in this HOME and type /login, or set a provider's API key")
 
+_SET_OFF = re.compile(r"^( |>?$)")
+"""How a dialog begins: blank, indented, or with a field to search in. What we place begins with a word."""
 _KEYS = re.compile(r"(  | · | • )esc(ape)?(/ctrl\+c)?( +to)? +(cancel|close)\b", re.IGNORECASE)
 _KEY_ROWS = 3
 """Over how many rows a narrow screen spreads the keys."""
@@ -25,7 +27,7 @@ _TRUST_TITLE = "Trust project folder?"
 def dialog(rows: Sequence[str]) -> Blocked | None:
     """The dialog that these rows draw; None when they are a composer's."""
     said = [row for row in rows if row.strip()]
-    if not said or not (_has_keys(said) or _is_list(rows)):
+    if not said or not _SET_OFF.match(rows[0]) or not (_has_keys(said) or _is_list(rows)):
         return None
     options, selected = _options(said)
     if said[0].strip() == _TRUST_TITLE:

@@ -56,13 +56,17 @@ const textOf = ({ content }) =>
     ? content
     : content.filter((block) => block.type === "text").map((block) => block.text).join("\n");
 
+// What Pi's editor makes of a paste.
+const flat = (text) => text.replace(/\r\n?/g, "\n").replace(/\t/g, "    ").trim();
+const PASTE = /^\x1b\[200~([\s\S]*)\x1b\[201~$/;
+
 // Resolves when the event is with the session, or cannot be: an event never disturbs the agent.
 const handOver = (event) =>
   new Promise((resolve) => {
     const [program, ...args] = SESSION.events;
     const child = spawn(program, args, { stdio: ["pipe", "ignore", "ignore"] });
-    child.on("error", resolve);
-    child.on("close", resolve);
+    child.on("error", () => resolve());
+    child.on("close", () => resolve());
     child.stdin.on("error", () => {});
     child.stdin.end(JSON.stringify(event));
   });
@@ -74,74 +78,84 @@ export default function (pi) {
   let told = Promise.resolve();
   const tell = (event) => (told = told.then(() => handOver(event)));
 
-  let typed;
-  let queued = false;
+  let prompt = { text: "", isTold: true };
   let waiting = [];
-  let run;
-  let refused;
+  let pasted = "";
+  let stopListening = () => {};
+  let answer;
+  let usage;
   const begin = () => {
-    run = { final: undefined, usage: { input: 0, output: 0, cost: 0 } };
-    refused = undefined;
+    answer = undefined;
+    usage = { input: 0, output: 0, cost: 0 };
   };
   begin();
 
-  pi.on("session_start", (_event, ctx) => {
-    const { sessionManager } = ctx;
-    tell({
-      event: "session_start",
-      session_id: sessionManager.getSessionId(),
-      transcript: sessionManager.getSessionFile() ?? null,
-    });
+  // Blank space before a draft is trimmed with it; a draft that begins with a word does not look like a dialog.
+  const hear = (data, ui) => {
+    const found = PASTE.exec(data);
+    if (!found) return undefined;
+    pasted = found[1];
+    return ui.getEditorText() ? undefined : { data: `\x1b[200~${pasted.trimStart()}\x1b[201~` };
+  };
+  pi.on("session_start", (_event, { sessionManager, ui, mode }) => {
+    if (mode === "tui") stopListening = ui.onTerminalInput((data) => hear(data, ui));
+    const transcript = sessionManager.getSessionFile() ?? null;
+    tell({ event: "session_start", session_id: sessionManager.getSessionId(), transcript });
   });
 
-  // A prompt that starts a run is told when the run starts, since it may be refused until then; and before the run can
-  // call a tool. One that was typed into a run which settled meanwhile starts one of its own, and is told again.
+  // The model gets tabs and line ends as they were pasted.
+  //
+  // A prompt that starts a run may be refused until the run begins, so it is told then; and before the run can call a
+  // tool. One that was typed into a run which ended meanwhile starts one of its own, and is told once more.
+  const accept = () => {
+    if (prompt.isTold) return undefined;
+    prompt.isTold = true;
+    return tell({ event: "prompt", text: prompt.text, queued: false });
+  };
   pi.on("input", (event) => {
-    typed = event.text;
-    queued = Boolean(event.streamingBehavior);
-    if (!queued) return;
-    waiting.push(typed);
-    tell({ event: "prompt", text: typed, queued });
+    const queued = Boolean(event.streamingBehavior);
+    const text = flat(pasted) === event.text ? pasted.trim() : event.text;
+    prompt = { text, isTold: queued };
+    if (queued) {
+      waiting.push(text);
+      tell({ event: "prompt", text, queued });
+    }
+    return text === event.text ? undefined : { action: "transform", text, images: event.images };
   });
-  pi.on("before_agent_start", (event) => {
+  pi.on("session_before_compact", ({ reason }) => (reason === "manual" ? undefined : accept()));
+  pi.on("before_agent_start", ({ messageType }) => {
     begin();
-    const isTold = queued || event.messageType !== "user";
-    return isTold ? undefined : tell({ event: "prompt", text: typed ?? event.prompt, queued: false });
+    return messageType === "user" ? accept() : undefined;
   });
 
-  pi.on("after_provider_response", (event) => {
-    refused = event.status >= 400 ? { status: event.status, wait: event.headers["retry-after"] } : undefined;
-  });
   pi.on("message_end", ({ message }) => {
     if (message.role === "user") waiting = waiting.filter((text) => text !== textOf(message));
     if (message.role !== "assistant") return;
-    run.final = message;
-    const { usage } = message;
-    if (!usage) return;
-    run.usage.input += usage.input + usage.cacheRead + usage.cacheWrite;
-    run.usage.output += usage.output;
-    run.usage.cost += usage.cost?.total ?? 0;
+    answer = message;
+    usage.input += message.usage.input + message.usage.cacheRead + message.usage.cacheWrite;
+    usage.output += message.usage.output;
+    usage.cost += message.usage.cost.total;
   });
 
-  // What was typed into a run that is aborted comes back into the editor: it ends with its run, and a draft that stands
-  // there by then is left alone.
-  pi.on("agent_settled", (event, ctx) => {
-    const { final, usage } = run;
-    if (event.aborted && waiting.length && ctx.ui.getEditorText() === waiting.join("\n\n")) ctx.ui.setEditorText("");
+  // What was typed into an aborted run comes back into the editor. It ends with its run, unless somebody typed more.
+  pi.on("agent_settled", ({ aborted }, { ui }) => {
+    if (aborted && waiting.length && flat(ui.getEditorText()) === flat(waiting.join("\n\n"))) ui.setEditorText("");
+    if (!aborted && waiting.includes(prompt.text)) prompt.isTold = false;
     waiting = [];
     tell({
       event: "settled",
-      aborted: event.aborted,
-      stop_reason: final?.stopReason ?? null,
-      error: final?.errorMessage ?? null,
-      final_text: final ? textOf(final) : "",
-      refused: refused ?? null,
+      aborted,
+      stop_reason: answer?.stopReason ?? null,
+      error: answer?.errorMessage ?? null,
+      final_text: answer ? textOf(answer) : "",
       usage,
     });
-    queued = false;
     begin();
   });
 
-  pi.on("session_shutdown", () => told);
+  pi.on("session_shutdown", () => {
+    stopListening();
+    return told;
+  });
 }
 """

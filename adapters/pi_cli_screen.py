@@ -11,9 +11,11 @@ from typing import NamedTuple
 from adapters.pi_cli_dialogs import LOGIN, dialog
 from mcp_agent.adapter import Blocked, Busy, Composer, Ready, Screen, Signal
 
-_BORDER = re.compile(r"^─{8,}$|^─+ [↑↓] \d+ more ─*(\.{1,3})?$")
+_RULE = re.compile(r"^─{8,}$")
+_BORDER = re.compile(rf"{_RULE.pattern}|^─+ [↑↓] \d+ more ─*(\.{{1,3}})?$")
 _WORKING = re.compile(r"^─{1,3} ?[^─\s].*─$")
 """A spinner and a word for the work, as `── ⠹ Working ────`; on a narrow screen the spinner alone."""
+_WORD = re.compile(r"^── \S+ ([^─]+?)(?: in \d+s)?(?:\.\.\.|…)?(?: \([^─()]*\))? ─")
 _CHIP = re.compile(r"^\[paste #\d+ (\+\d+ lines|\d+ chars)\]$")
 """Stands for a paste of more than 10 lines or 1000 characters."""
 _NO_MODEL = re.compile(r"%/0\b.*\b(unknown|no-model)$")
@@ -21,8 +23,8 @@ _NO_MODEL = re.compile(r"%/0\b.*\b(unknown|no-model)$")
 
 
 class _Box(NamedTuple):
+    top: str
     rows: Sequence[str]
-    working: bool
     footer: Sequence[str]
 
 
@@ -31,10 +33,10 @@ def read(screen: Screen) -> Sequence[Signal]:
     box = _box(screen.lines)
     if box is None:
         return []
-    if asked := dialog(box.rows):
+    if asked := _dialog(box):
         return [asked]
-    if box.working:
-        return [Busy()]
+    if not _BORDER.match(box.top):
+        return [Busy(reason=_reason(box.top))]
     if any(_NO_MODEL.search(line) for line in box.footer):
         return [Blocked(LOGIN)]
     return [Ready()]
@@ -43,7 +45,7 @@ def read(screen: Screen) -> Sequence[Signal]:
 def composer(screen: Screen) -> Composer | None:
     """The draft: rows of one width, so that nothing tells a wrap from a line end."""
     box = _box(screen.lines)
-    if box is None or dialog(box.rows):
+    if box is None or _dialog(box):
         return None
     draft = "\n".join(box.rows).strip()
     return Composer(draft, is_chip=bool(_CHIP.match(draft)))
@@ -57,10 +59,18 @@ def _box(lines: Sequence[str]) -> _Box | None:
     width = len(lines[bottom])
     above = (row for row in reversed(range(bottom)) if len(lines[row]) == width and _is_top(lines[row]))
     top = next(above, None)
-    if top is None:
-        return None
-    working = not _BORDER.match(lines[top])
-    return _Box(lines[top + 1 : bottom], working, lines[bottom + 1 :])
+    return None if top is None else _Box(lines[top], lines[top + 1 : bottom], lines[bottom + 1 :])
+
+
+def _dialog(box: _Box) -> Blocked | None:
+    """A dialog has no upper border that says anything."""
+    return dialog(box.rows) if _RULE.match(box.top) else None
+
+
+def _reason(border: str) -> str | None:
+    """What the CLI does instead of its usual work, without the seconds that it counts."""
+    found = _WORD.match(border)
+    return None if found is None or found[1] == "Working" else found[1]
 
 
 def _is_top(line: str) -> bool:

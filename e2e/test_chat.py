@@ -18,7 +18,7 @@ PROBES = [
 PINNED = {"claude-code": "@anthropic-ai/claude-code"}
 
 
-def run_scenario(place: Place, provider: str, sleep: str) -> dict[str, object]:
+def run_scenario(place: Place, provider: str, sleep: str, *more: str) -> dict[str, object]:
     done = place.run(
         "test",
         "coding-agent-chat-e2e",
@@ -29,6 +29,7 @@ def run_scenario(place: Place, provider: str, sleep: str) -> dict[str, object]:
         "--sleep",
         sleep,
         "--json",
+        *more,
     )
     assert done.status == 0, done.out + done.err
     report = done.json

@@ -28,7 +28,7 @@ class RunningCalls:
     """The cancel scopes of calls, by call id."""
 
     on_end: Callable[[str], object] = lambda _: None
-    """Called with the session of a wait or a work that has ended."""
+    """Called with the session of a call of which neither a wait nor a work is left."""
     _waits: dict[str, Running] = field(default_factory=dict)
     _works: dict[str, Running] = field(default_factory=dict)
 
@@ -54,21 +54,22 @@ class RunningCalls:
     @contextmanager
     def wait(self, call_id: str, *, session_id: str) -> Generator[Running]:
         """The wait for a call; cancelling it cancels the work too."""
-        with self._telling(session_id), _entered(self._waits, call_id, session_id) as running:
+        with self._telling(call_id, session_id), _entered(self._waits, call_id, session_id) as running:
             yield running
 
     @contextmanager
     def work(self, call_id: str, *, session_id: str) -> Generator[None]:
         """The work itself, which is how it is reached when nobody waits for it any more."""
-        with self._telling(session_id), _entered(self._works, call_id, session_id):
+        with self._telling(call_id, session_id), _entered(self._works, call_id, session_id):
             yield
 
     @contextmanager
-    def _telling(self, session_id: str) -> Generator[None]:
+    def _telling(self, call_id: str, session_id: str) -> Generator[None]:
         try:
             yield
         finally:
-            self.on_end(session_id)
+            if not self.runs(call_id):
+                self.on_end(session_id)
 
     async def cancel(self, call_id: str) -> bool:
         """Cancel one call and wait, bounded, for its clean-up; False when it does not run here."""

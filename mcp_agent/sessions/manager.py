@@ -257,15 +257,14 @@ class SessionManager:
     async def _launch(
         self, options: SessionOptions, record: SessionRecord, *, adapter: Adapter, executable: Path
     ) -> LiveSession:
-        prepared = self._launcher.prepare(
-            options, record, adapter=adapter, executable=executable, resume=options.resume is not None
-        )
+        prepare = partial(self._launcher.prepare, options, record, adapter=adapter, executable=executable)
+        prepared = await anyio.to_thread.run_sync(partial(prepare, resume=options.resume is not None))
         record = prepared.record
         terminal = await self.terminals.acquire()
         try:
             pane = await self._launcher.spawn(terminal, prepared)
             record = replace(record, pane=pane)
-            save_record(self.state, record)
+            await anyio.to_thread.run_sync(save_record, self.state, record)
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await closing.end_processes(record.id)

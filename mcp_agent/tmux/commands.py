@@ -10,7 +10,7 @@ from secrets import token_hex
 from mcp_agent.errors import PaneDead, PaneGone
 from mcp_agent.tmux import sizes, ticks
 from mcp_agent.tmux.connection import HUB
-from mcp_agent.tmux.protocol import join, literal
+from mcp_agent.tmux.protocol import join, literal, unescape
 from mcp_agent.tmux.screen import read_screen
 from mcp_agent.tmux.terminal import Capture, PaneInfo, PaneRef
 
@@ -100,13 +100,23 @@ def capture(pane: PaneRef) -> list[Command]:
     ]
 
 
-def read_capture(pane: PaneRef, printed: Sequence[Sequence[str]]) -> Capture:
-    """The screen. Raises `PaneGone` when it is not this pane's."""
+def read_capture(pane: PaneRef, printed: Sequence[Sequence[str]], *, escaped: bool) -> Capture:
+    """The screen. Raises `PaneGone` when it is not this pane's. `escaped` is what `are_escaped` said."""
     found, _, screen, _, title = printed
     check(pane, found, alive=False)
     # A buffer ends with a line end, and is printed with one more.
-    lines, dim_lines = read_screen(screen[:-1])
+    lines, dim_lines = read_screen([unescape(line) if escaped else line for line in screen[:-1]])
     return Capture(lines, dim_lines, "\n".join(title))
+
+
+def ask_for_escapes() -> list[Command]:
+    """Prints what `are_escaped` reads."""
+    return [["set-buffer", "-b", _SCREEN, "--", "\\"], ["show-buffer", "-b", _SCREEN], ["delete-buffer", "-b", _SCREEN]]
+
+
+def are_escaped(printed: Sequence[Sequence[str]]) -> bool:
+    """Whether this tmux escapes what it shows of a buffer: 3.3a does."""
+    return printed[1] == ["\\\\"]
 
 
 def paste(pane: PaneRef, buffer: str, *, held: bool) -> list[Command]:

@@ -51,6 +51,8 @@ class ControlConnection:
         self.closed = anyio.Event()
         """Set when the connection is lost or closed; every waiting command then raises `TmuxUnavailable`."""
         self.problem = "the connection to tmux is closed"
+        self.escapes_buffers = True
+        """Whether what is shown of a buffer has to be unescaped."""
         self._process, self._output, self._on_event, self._patience = process, output, on_event, patience
         self._greeted = anyio.Event()
         self._calls: deque[_Call] = deque()

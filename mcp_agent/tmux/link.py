@@ -113,6 +113,7 @@ class Link:
         """Hear every tagged window, and deaths if they are wanted, and keep the windows' sizes."""
         if self._deaths_wanted:
             await connection.command(*commands.TELL_DEATHS)
+        connection.escapes_buffers = commands.are_escaped(await connection.sequence(commands.ask_for_escapes()))
         await connection.sequence(sizes.follow_clients())
         facts = f"#{{session_name}} #{{window_id}} #{{{sizes.COLUMNS}}}"
         listing = await connection.command("list-windows", "-a", "-F", facts)

@@ -102,8 +102,9 @@ class TmuxTerminal:
         return commands.read_ref(printed[0][0])
 
     async def capture(self, pane: PaneRef) -> Capture:
-        printed = await _at(await self._reach(pane), pane, commands.capture(pane))
-        return commands.read_capture(pane, printed)
+        connection = await self._reach(pane)
+        printed = await _at(connection, pane, commands.capture(pane))
+        return commands.read_capture(pane, printed, escaped=connection.escapes_buffers)
 
     async def paste(self, pane: PaneRef, text: str) -> None:
         check_text(text)

@@ -117,6 +117,18 @@ def _escape(found: "re.Match[str]") -> str:
     return f"\\{character}" if character in '"\\$~' else f"\\{ord(character):03o}"
 
 
+_ESCAPED = re.compile(r"\\([0-7]{3}|.)")
+
+
+def unescape(line: str) -> str:
+    """A line as it was before tmux made its control characters, backslashes and dollar signs visible."""
+    return _ESCAPED.sub(_unescape, line)
+
+
+def _unescape(found: "re.Match[str]") -> str:
+    return chr(int(found[1], 8)) if len(found[1]) > 1 else found[1]
+
+
 def fits_on_a_line(text: str) -> bool:
     """Whether a text may be a word of a control-mode line: no other answer waits long for it, and it holds no NUL."""
     return len(text) <= LONGEST_WORD and "\0" not in text

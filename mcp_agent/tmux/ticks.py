@@ -1,14 +1,18 @@
 """An idle clock that tmux keeps by itself: it counts on, and closes its pane in the end, with no process of ours alive.
 
 A chain of timers inside tmux counts ticks in options of the pane, so the clock dies with the pane and with nothing
-else. tmux ties a timer to some client that is attached, be it ours, and drops it with that client; so whenever a client
-leaves, a hook arms all chains again. Timers run on the monotonic clock and each arms the next one: a step of the wall
-clock moves nothing, and after a machine slept, or tmux was stopped, one tick at most is counted for that time.
+else. Timers run on the monotonic clock and each arms the next one: a step of the wall clock moves nothing, and after a
+machine slept, or tmux was stopped, one tick at most is counted for that time.
+
+Two ways of tmux 3.3a shape it. A timer is tied to some client that is attached, be it ours, and dropped with it: so
+whenever a client leaves, a hook arms all chains again. And what conditions, or commands in a string, have run is never
+freed: so a tick is made of hooks, which are parsed once, and a format chooses which hook comes next.
 """
 
 import re
 import shlex
 from collections.abc import Iterable, Sequence
+from secrets import randbelow
 
 from mcp_agent.tmux.protocol import join, literal
 from mcp_agent.tmux.terminal import ClockClosing, IdleClock, PaneRef
@@ -19,15 +23,18 @@ TICKS, QUIET, UNSET, HELD = "@mcp_ticks", "@mcp_quiet", "@mcp_unset", "@mcp_held
 """Ticks since the clock was set, the same since the program wrote something, and those that even a hold counts."""
 SEEN = "@mcp_seen"
 """The mark of the output that the last tick knew of."""
-TICK, ARM, CHAIN = "@mcp_tick", "@mcp_arm", "@mcp_chain"
-"""What a tick runs, what starts a chain of them, and the number of the newest chain."""
+CHAIN, ARM_AGAIN = "@mcp_chain", "@mcp_arm"
+"""The number of the newest chain, and what begins another."""
+TICK, ARM, CLOSE, NOTHING = "after-lock-server", "after-unbind-key", "after-bind-key", "@mcp_nothing"
+"""Hooks of the pane's own session; nothing that anybody does in one of ours makes tmux run them by itself."""
 READING = f"[#{{{TICKS}}}] [#{{{HELD}}}] [#{{session_attached}}]"
 """What a listing says of a pane's clock: as a format."""
 
 _HOOK = "client-detached[37]"
 """Hooks are lists; this element is ours."""
 # Only sessions of ours have tags: the hub, which lists the same panes again, has none.
-_ARM_ALL = f"#{{S:#{{?#{{@mcp_tags}},#{{W:#{{P:#{{?#{{{ARM}}},#{{{ARM}}} ; ,}}}}}},}}}}set-option -g @mcp_armed 1"
+_EACH_PANE = f"#{{W:#{{P:#{{?#{{{ARM_AGAIN}}},#{{E:{ARM_AGAIN}}} ; ,}}}}}}"
+_ARM_ALL = f"#{{S:#{{?#{{@mcp_tags}},{_EACH_PANE},}}}}set-option -g @mcp_armed 1"
 
 _CLOSED = "@mcp_closed_"
 _CLOSING = re.compile(r"(\d+) (\d+) (\d+(?:\.\d+)?)")
@@ -44,7 +51,7 @@ def check_clock(clock: IdleClock) -> None:
 
 def start(pane: PaneRef, clock: IdleClock) -> list[Command]:
     """Set a clock anew. The timer of an older chain finds that it is not the newest, and arms no other."""
-    target = _target(pane)
+    target, chain = _target(pane), str(randbelow(10**9))
     return [
         ["set-hook", "-g", _HOOK, join(["run-shell", "-C", _ARM_ALL])],
         _option(target, TICKS, str(clock.ticks)),
@@ -52,16 +59,20 @@ def start(pane: PaneRef, clock: IdleClock) -> list[Command]:
         _option(target, UNSET, "0"),
         _option(target, HELD, str(int(clock.held))),
         _option(target, SEEN, "#{window_activity}", expand=True),
-        _option(target, TICK, _tick(pane, clock)),
-        _option(target, ARM, _joined(_begin_chain(target, clock))),
-        *_begin_chain(target, clock),
+        _hook(target, CLOSE, _joined(_close(pane, clock))),
+        _hook(target, TICK, _joined(_tick(target, clock))),
+        _option(target, ARM_AGAIN, _again(target, clock)),
+        *_begin(target, clock, chain),
     ]
 
 
 def stop(pane: PaneRef) -> list[Command]:
     """Take the clock away; what its last timer finds is that there is none."""
     target = _target(pane)
-    return [["set-option", "-p", "-u", "-t", target, option] for option in (CHAIN, TICK, ARM, TICKS, HELD)]
+    return [
+        *(["set-option", "-p", "-u", "-t", target, option] for option in (CHAIN, ARM_AGAIN, TICKS, HELD)),
+        *(["set-hook", "-u", "-t", target, hook] for hook in (TICK, ARM, CLOSE)),
+    ]
 
 
 def closings() -> Command:
@@ -82,34 +93,39 @@ def forget_closing(name: str) -> Command:
     return ["set-option", "-s", "-q", "-u", f"{_CLOSED}{name}"]
 
 
-def _begin_chain(target: str, clock: IdleClock) -> list[Command]:
-    one_more = f"#{{?#{{{CHAIN}}},#{{e|+|:#{{{CHAIN}}},1}},1}}"
-    return [_option(target, CHAIN, one_more, expand=True), _arm(target, clock)]
-
-
-def _arm(target: str, clock: IdleClock) -> Command:
-    """One timer. What it will run is expanded here and now, the number of its chain among it."""
-    newest = join(["if-shell", "-F", "-t", target, f"##{{==:##{{{CHAIN}}},#{{{CHAIN}}}}}"])
+def _begin(target: str, clock: IdleClock, chain: str) -> list[Command]:
+    """Arm the first timer of a chain. Each one runs a tick only if its chain is still the newest."""
+    tick = f"#{{?#{{==:#{{{CHAIN}}},{chain}}},{TICK},{NOTHING}}}"
     delay = f"{clock.interval.total_seconds():g}"
-    return ["run-shell", "-b", "-d", delay, "-t", target, "-C", f"{newest} {{ #{{{TICK}}} }}"]
+    timer = f"{join(['run-shell', '-b', '-d', delay, '-t', target, '-C'])} {{ {join(_run(target, tick))} }}"
+    return [_option(target, CHAIN, chain), _hook(target, ARM, timer), _run(target, ARM)]
 
 
-def _tick(pane: PaneRef, clock: IdleClock) -> str:
-    """One tick: count, then close the pane or arm the next timer."""
-    target = _target(pane)
+def _again(target: str, clock: IdleClock) -> str:
+    """The next chain, as a format: its number is the newest one's and one more."""
+    placeholder = "(next)"
+    return literal(_joined(_begin(target, clock, placeholder))).replace(placeholder, f"#{{e|+|:#{{{CHAIN}}},1}}")
+
+
+def _tick(target: str, clock: IdleClock) -> list[Command]:
+    """Count, then close the pane or arm the next timer."""
     due = f"#{{||:#{{e|>=|:#{{{QUIET}}},{clock.close_after}}},#{{e|>=|:#{{{UNSET}}},{clock.abandon_after}}}}}"
-    count = [
+    return [
         _option(target, TICKS, _counted(TICKS), expand=True),
         _option(target, QUIET, f"#{{?#{{!=:#{{{SEEN}}},#{{window_activity}}}},0,{_counted(QUIET)}}}", expand=True),
         _option(target, UNSET, f"#{{?#{{session_attached}},0,#{{e|+|:#{{{UNSET}}},1}}}}", expand=True),
         _option(target, SEEN, "#{window_activity}", expand=True),
+        _run(target, f"#{{?{due},{CLOSE},{ARM}}}"),
     ]
-    return f"{_joined(count)} ; {_if(target, due, _close(pane, clock), [_arm(target, clock)])}"
 
 
-def _if(target: str, condition: str, commands: Iterable[Command], otherwise: Iterable[Command]) -> str:
-    """Braces and not quotes around what is run: each level of quotes would double the backslashes within."""
-    return f"{join(['if-shell', '-F', '-t', target, condition])} {{ {_joined(commands)} }} {{ {_joined(otherwise)} }}"
+def _hook(target: str, hook: str, commands: str) -> Command:
+    return ["set-hook", "-t", target, hook, commands]
+
+
+def _run(target: str, hook: str) -> Command:
+    """Run a hook, which may be named by a format."""
+    return ["set-hook", "-R", "-t", target, hook]
 
 
 def _counted(option: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -22,13 +22,18 @@ TWENTY_MEBIBYTES = 20 << 20
 ECHO = b'{"command": "echo hi"}'
 
 
+def session_ids(server: Server) -> list[str]:
+    sessions = cast("list[dict[str, str]]", server.client.get("/sessions")["sessions"])
+    return [session["id"] for session in sessions]
+
+
 @pytest.fixture
 def server(shared_server: Server) -> Iterator[Server]:
     """After each test the server is the one of before, has no new session, and has written no traceback."""
-    before, sessions = shared_server.pid, shared_server.client.get("/sessions")
+    before, sessions = shared_server.pid, session_ids(shared_server)
     yield shared_server
     assert shared_server.pid == before
-    assert shared_server.client.get("/sessions") == sessions
+    assert session_ids(shared_server) == sessions
     assert "Traceback" not in shared_server.state.log.read_text()
 
 

@@ -15,6 +15,7 @@ from typing import Protocol
 import anyio
 import libtmux
 import pexpect
+import psutil
 import pytest
 
 from mcp_agent.errors import PaneGone
@@ -169,6 +170,41 @@ async def test_a_clock_that_is_set_again_begins_anew_and_never_ticks_twice_as_fa
     await until_ticks(terminal, other, before + 5)
 
     assert 3 <= (await ticks_of(terminal, pane) or 0) <= 6
+
+
+async def test_clients_that_come_and_go_make_no_clock_tick_faster(
+    terminal: TmuxTerminal, actors: Actors, socket: Path
+) -> None:
+    pane = await actors.launch(terminal)
+    await terminal.set_clock(pane, replace(CLOCK, close_after=1000))
+    for _ in range(5):
+        async with TmuxTerminal.open(socket):
+            pass
+    fresh = await actors.launch(terminal, "fresh")
+    await terminal.set_clock(fresh, replace(CLOCK, name="fresh", close_after=1000))
+    before = await ticks_of(terminal, pane) or 0
+    await until_ticks(terminal, fresh, 5)
+
+    assert 3 <= (await ticks_of(terminal, pane) or 0) - before <= 7
+
+
+async def test_neither_ticks_nor_settings_cost_tmux_any_memory(
+    terminal: TmuxTerminal, actors: Actors, identity: Callable[[], ServerProcess]
+) -> None:
+    panes = [await actors.launch(terminal, f"s-{number}") for number in range(4)]
+    fast = replace(CLOCK, interval=timedelta(milliseconds=10), close_after=10**6, abandon_after=10**6)
+
+    async def use(times: int) -> None:
+        for _ in range(times):
+            for number, pane in enumerate(panes):
+                await terminal.set_clock(pane, replace(fast, name=f"s-{number}"))
+        await until_ticks(terminal, panes[0], 50)
+
+    await use(10)
+    tmux = psutil.Process(identity().pid)
+    before = tmux.memory_info().rss
+    await use(50)
+    assert tmux.memory_info().rss - before < 500_000
 
 
 async def test_a_clock_that_is_taken_away_closes_nothing(terminal: TmuxTerminal, actors: Actors) -> None:

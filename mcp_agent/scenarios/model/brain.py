@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from mcp_agent.scenarios import prompts
-from mcp_agent.scenarios.model import results
+from mcp_agent.scenarios.model import programs, results
 from mcp_agent.scenarios.model.conversation import (
     CallTool,
     Conversation,
@@ -20,6 +20,7 @@ from mcp_agent.scenarios.model.conversation import (
     Text,
     ToolCall,
     ToolOffer,
+    ToolResult,
     result_of,
 )
 from mcp_agent.scenarios.model.directives import (
@@ -42,6 +43,8 @@ _ECHOED = 200
 _REMINDER = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
 _DELIVERED = re.compile(r"\bsent\b.{0,40}\bmessage\b.{0,40}\bwhile\b", re.IGNORECASE | re.DOTALL)
 _INTERRUPTION = re.compile(r"^\s*(?:\[request interrupted\b|<turn_aborted>)", re.IGNORECASE)
+_ABORTED_CALL = re.compile(r"^\s*(?:mcp request aborted|operation aborted)\b", re.IGNORECASE)
+"""All that tells of an interrupt where a program adds no words of its own: the result, and then the next prompt."""
 _TITLE_REQUEST = re.compile(r"\b(?:generate|write|give|create|suggest)\b.{0,60}\btitle\b", re.IGNORECASE | re.DOTALL)
 
 
@@ -87,6 +90,9 @@ def _run(directive: Run, tools: Sequence[ToolOffer], after: Sequence[Item]) -> R
     result = result_of(call, after)
     if result is None:
         return Text(prompts.CANCELLED)
+    cell = programs.running(result)
+    if cell is not None and (wait := programs.wait_for(cell, tools)):
+        return wait
     output = results.output_of(result)
     if output is not None:
         return Text(directive.prefix + output)
@@ -111,15 +117,20 @@ def _call_of_the_shell(items: Sequence[Item]) -> ToolCall | None:
 
 def _current_turn(items: Sequence[Item]) -> Sequence[Item]:
     """What was said since the last answer: an assistant's text ends a turn unless a call follows it at once."""
-    start = 0
-    for place, item in enumerate(items):
-        following = items[place + 1] if place + 1 < len(items) else None
-        if isinstance(item, Said) and (
-            (item.role is Role.ASSISTANT and item.text.strip() and not isinstance(following, ToolCall))
-            or (item.role is Role.USER and _INTERRUPTION.search(item.text))
-        ):
-            start = place + 1
-    return items[start:]
+    ends = (place for place in range(len(items)) if _ends_a_turn(items[place], [*items[place + 1 : place + 2]]))
+    return items[max(ends, default=-1) + 1 :]
+
+
+def _ends_a_turn(item: Item, following: Sequence[Item]) -> bool:
+    match item, following:
+        case Said(Role.ASSISTANT, text), _:
+            return bool(text.strip()) and not any(isinstance(next_, ToolCall) for next_ in following)
+        case Said(Role.USER, text), _:
+            return bool(_INTERRUPTION.search(text))
+        case ToolResult(_, text), [Said()]:
+            return bool(_ABORTED_CALL.search(text))
+        case _:
+            return False
 
 
 def _directive_place(turn: Sequence[Item]) -> int | None:

@@ -49,7 +49,8 @@ class ResponsesDialect:
             raise BadRequest("input must hold at least one item")
         lists = [body, *(entry for entry in entries if entry.get("type") == _MORE_TOOLS)]
         tools = [offer for held in lists for tool in objects(held.get("tools"), "tools") for offer in _offers(tool)]
-        return Conversation((*items, *(item for entry in entries for item in _items(entry))), tuple(tools))
+        said = programs.joined([item for entry in entries for item in _items(entry)])
+        return Conversation((*items, *said), tuple(tools))
 
     def events(self, reply: Reply, *, model: str) -> Iterable[ServerSentEvent]:
         response = _response(model, [])
