@@ -47,8 +47,9 @@ class CodexCli:
     client_ceiling: ClientCeiling | None = None
     live_input = LiveInput.SAME_TURN
     permission_modes = tuple(_MODES)
-    credential_names = ("OPENAI_API_KEY", "CODEX_API_KEY")
-    environment_names = (*credential_names, "CODEX_HOME")
+    credential_names: Sequence[str] = ()
+    """With `OPENAI_API_KEY`, `CODEX_API_KEY` or `CODEX_ACCESS_TOKEN` alone an interactive start asks for a login."""
+    environment_names = ("CODEX_HOME",)
     submit_keys = ("Enter",)
     interrupt_keys = ("Escape",)
     """A single Ctrl-C with nothing running ends the CLI."""

@@ -20,7 +20,7 @@ from mcp_agent.adapter import SESSION_MARK, LaunchRequest
 
 PROVIDER = "mcp-agent"
 """What a model endpoint of ours is called."""
-KEY_VARIABLE = "MCP_AGENT_ENDPOINT_KEY"
+KEY_VARIABLE = "CODEX_ENDPOINT_API_KEY"
 """The variable that holds an endpoint's key; only its name stands in the configuration."""
 TOOL_TIMEOUT = "tool_timeout_sec"
 

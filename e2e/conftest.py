@@ -48,9 +48,16 @@ class Model:
 
     def tool_results(self) -> list[str]:
         """What it was given as the results of its tool calls so far, oldest first."""
-        self._input.write(b"\n")
+        return cast("list[str]", self._ask(b"results\n"))
+
+    def said(self) -> list[list[str]]:
+        """What the user had said, in each request that it was sent so far."""
+        return cast("list[list[str]]", self._ask(b"said\n"))
+
+    def _ask(self, line: bytes) -> object:
+        self._input.write(line)
         self._input.flush()
-        return cast("list[str]", json.loads(self._output.readline()))
+        return json.loads(self._output.readline())
 
 
 @pytest.fixture

@@ -174,26 +174,29 @@ class StateDirectory:
             (self.root / "run").unlink()
 
 
-def write_private(path: Path, text: str) -> None:
+def write_private(path: Path, text: str, *, synced: bool = True) -> None:
     """Replace the file by this text, 0600, whole or not at all.
 
-    The directory must exist. On return the text is on disk; on an error the old file is untouched and nothing is left.
+    The directory must exist. On return the text is on disk; without `synced` it survives us, but maybe no power cut. On
+    an error the old file is untouched and nothing is left.
     """
-    with _private_temporary(path, text) as made:
+    with _private_temporary(path, text, synced=synced) as made:
         made.rename(path)
-    _sync_directory(path.parent)
+    if synced:
+        _sync_directory(path.parent)
 
 
 @contextmanager
-def _private_temporary(path: Path, text: str) -> Iterator[Path]:
+def _private_temporary(path: Path, text: str, *, synced: bool = True) -> Iterator[Path]:
     """A 0600 file beside `path` that holds the text; whatever still has that name afterwards is removed."""
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
     made = Path(name)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
             file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
+            if synced:
+                file.flush()
+                os.fsync(file.fileno())
         yield made
     finally:
         made.unlink(missing_ok=True)

@@ -26,6 +26,7 @@ from mcp_agent.sessions.asking import check_asked
 from mcp_agent.sessions.bridge_watching import watch_bridge
 from mcp_agent.sessions.closing import PaneCloser
 from mcp_agent.sessions.conversations import check_free
+from mcp_agent.sessions.crowding import Crowding
 from mcp_agent.sessions.environment import for_session
 from mcp_agent.sessions.input import SendMode, Sent
 from mcp_agent.sessions.kept_secrets import Secrets
@@ -82,6 +83,7 @@ class SessionManager:
     _names: Names = field(default_factory=Names)
     _adoption: Adoption | None = None
     _closer: PaneCloser = field(init=False)
+    _crowding: Crowding = field(init=False)
     _launcher: Launcher = field(init=False)
     _resuming: Resuming = field(init=False)
     _retention: Retention = field(init=False)
@@ -89,6 +91,7 @@ class SessionManager:
     def __post_init__(self) -> None:
         self.queue = MessageQueue(Messages(self.store), self.owner)
         self._closer = PaneCloser(self.terminals, self.owner)
+        self._crowding = Crowding(self.owner)
         self._retention = Retention(self.state, self.policy, self._close_idle, (*self.reasons, self.queue.reason))
         self._launcher = Launcher(self.state, self.policy, self.server_command, self.size)
         self._resuming = Resuming(
@@ -153,9 +156,10 @@ class SessionManager:
         )
         self._names.claim(record, self.records)
         try:
-            session = await self._launch(options, record, adapter=adapter, executable=executable)
-            self.owner.start_soon(self._tell_version, session, executable)
-            state = await starting.wait_ready(session, self.policy.prompt_ready(adapter.id, adapter.limits))
+            async with self._crowding.place():
+                session = await self._launch(options, record, adapter=adapter, executable=executable)
+                self.owner.start_soon(self._tell_version, session, executable)
+                state = await starting.wait_ready(session, self.policy.prompt_ready(adapter.id, adapter.limits))
         except BaseException as error:
             if not (self.server_stops() and isinstance(error, anyio.get_cancelled_exc_class())):
                 await self._take_back(record.id, error)
@@ -407,10 +411,13 @@ class SessionManager:
             self._keep(session.record)
 
     def _keep(self, record: SessionRecord) -> None:
-        """Write the record. One that was taken back has none; a full disk ends no session."""
+        """Write the record. One that was taken back has none; a full disk ends no session.
+
+        It is written in the middle of everything, so nobody waits for the disk: a power cut ends the CLI anyway.
+        """
         if not self.state.session(record.id).is_dir():
             return
         try:
-            save_record(self.state, record)
+            save_record(self.state, record, synced=False)
         except OSError:
             log.exception("session %s: its record could not be written", record.id)

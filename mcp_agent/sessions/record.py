@@ -93,8 +93,10 @@ class SessionRecord:
 _RECORD = TypeAdapter(SessionRecord)
 
 
-def save_record(state: StateDirectory, record: SessionRecord) -> None:
-    write_private(state.session(record.id) / "session.json", _RECORD.dump_json(record, indent=1).decode())
+def save_record(state: StateDirectory, record: SessionRecord, *, synced: bool = True) -> None:
+    """Write the record. Without `synced` it survives us, but maybe no power cut."""
+    path = state.session(record.id) / "session.json"
+    write_private(path, _RECORD.dump_json(record, indent=1).decode(), synced=synced)
 
 
 def load_record(state: StateDirectory, session_id: str) -> SessionRecord | None:

@@ -3,13 +3,13 @@
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import timedelta
 from pathlib import Path
 from secrets import token_hex
 
 from mcp_agent.errors import PaneDead, PaneGone
 from mcp_agent.tmux import sizes, ticks
 from mcp_agent.tmux.connection import HUB
+from mcp_agent.tmux.holding import drop_input, take_input
 from mcp_agent.tmux.protocol import join, literal, unescape
 from mcp_agent.tmux.screen import read_screen
 from mcp_agent.tmux.terminal import Capture, PaneInfo, PaneRef
@@ -26,9 +26,6 @@ CANNOT_FIND = "can't find"
 DEATHS = "mcp_deaths"
 """The subscription that tells deaths once a second, where a pidfd does not tell them at once."""
 TELL_DEATHS = ("refresh-client", "-B", f"{DEATHS}:%*:#{{pane_dead}}")
-
-LONGEST_HOLD = timedelta(seconds=5)
-"""So long a pane takes no keys of people at most, whatever becomes of us meanwhile."""
 
 WITHOUT_TMUX = ("/usr/bin/env", "-u", "TMUX", "-u", "TMUX_PANE")
 """Becomes the program it is given, and makes any argv long enough for tmux to run it without a shell."""
@@ -135,34 +132,7 @@ def type_text(pane: PaneRef, text: str, *, held: bool) -> list[Command]:
 
 def _typed(pane: PaneRef, command: Command, *, held: bool) -> list[Command]:
     """One input of ours, which a pane that is held takes too."""
-    return [leave_mode(pane), _take_input(pane), command, *([_drop_input(pane)] if held else [])]
-
-
-def hold(pane: PaneRef) -> list[Command]:
-    """Drop what anybody types; tmux itself ends that when we are not there to do it. Prints for `is_attended`."""
-    release = join(_take_input(pane))
-    return [
-        ["run-shell", "-b", "-d", f"{LONGEST_HOLD.total_seconds():g}", "-C", release],
-        _drop_input(pane),
-        ["display-message", "-p", "-t", pane.pane_id, "#{window_active_clients}"],
-    ]
-
-
-def is_attended(printed: Sequence[Sequence[str]]) -> bool:
-    """Whether somebody sees a pane that was just held."""
-    return printed[-1] != ["0"]
-
-
-def release(pane: PaneRef) -> list[Command]:
-    return [_take_input(pane)]
-
-
-def _drop_input(pane: PaneRef) -> Command:
-    return ["select-pane", "-d", "-t", pane.pane_id]
-
-
-def _take_input(pane: PaneRef) -> Command:
-    return ["select-pane", "-e", "-t", pane.pane_id]
+    return [leave_mode(pane), take_input(pane), command, *([drop_input(pane)] if held else [])]
 
 
 def leave_mode(pane: PaneRef) -> Command:

@@ -7,7 +7,7 @@ from signal import SIGCHLD
 import anyio
 
 from mcp_agent.errors import TmuxUnavailable
-from mcp_agent.tmux import commands, sizes
+from mcp_agent.tmux import commands, holding, sizes
 from mcp_agent.tmux.connection import HUB, ControlConnection
 from mcp_agent.tmux.process import Tmux
 from mcp_agent.tmux.protocol import Event
@@ -114,7 +114,7 @@ class Link:
         if self._deaths_wanted:
             await connection.command(*commands.TELL_DEATHS)
         connection.escapes_buffers = commands.are_escaped(await connection.sequence(commands.ask_for_escapes()))
-        await connection.sequence(sizes.follow_clients())
+        await connection.sequence([*sizes.follow_clients(), *holding.release_when_somebody_leaves()])
         facts = f"#{{session_name}} #{{window_id}} #{{{sizes.COLUMNS}}}"
         listing = await connection.command("list-windows", "-a", "-F", facts)
         linked = {window for session, window, *_ in map(str.split, listing) if session == HUB}

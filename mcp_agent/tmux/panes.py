@@ -12,7 +12,7 @@ import anyio.abc
 from anyio.streams.memory import MemoryObjectReceiveStream
 
 from mcp_agent.errors import BadWorkingDirectory, PaneGone, TmuxCommandFailed, TmuxError, TmuxUnavailable
-from mcp_agent.tmux import commands, ticks
+from mcp_agent.tmux import commands, holding, ticks
 from mcp_agent.tmux.connection import ControlConnection
 from mcp_agent.tmux.deaths import wait_for_exit
 from mcp_agent.tmux.flow import Flow
@@ -139,12 +139,12 @@ class TmuxTerminal:
     async def alone(self, pane: PaneRef) -> AsyncGenerator[bool]:
         self._held.add(pane)
         try:
-            printed = await self._guarded(pane, commands.hold(pane), alive=True)
-            yield commands.is_attended(printed)
+            printed = await self._guarded(pane, holding.hold(pane), alive=True)
+            yield holding.is_attended(printed)
         finally:
             self._held.discard(pane)
             with anyio.CancelScope(shield=True), suppress(TmuxError):
-                await self._guarded(pane, commands.release(pane), alive=False)
+                await self._guarded(pane, holding.release(pane), alive=False)
 
     async def panes(self) -> list[PaneInfo]:
         return await self._list()

@@ -191,6 +191,11 @@ def test_an_interrupted_turn_does_not_leak_into_the_next(marker: str) -> None:
     assert said(*earlier, user("hello")) == "ECHO: hello"
 
 
+def test_a_turn_whose_interrupt_only_its_call_tells_of_does_not_leak_into_the_next() -> None:
+    assert said(*slept("k7", "MCP request aborted"), user("hello")) == "ECHO: hello"
+    assert said(*slept("k7", "MCP request aborted")) == "FAILED: MCP request aborted"
+
+
 def test_an_interrupted_call_is_not_repeated_by_the_next_prompt() -> None:
     assert said(*slept("k7", "aborted by the user"), user(prompts.remember_note("n1"))) == "ACK_n1"
 

@@ -1,6 +1,7 @@
 """Nobody but us types into a pane for a moment: a person who is attached is not heard, and is heard again after."""
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Protocol
@@ -87,19 +88,39 @@ async def test_an_error_in_between_gives_the_keyboard_back(
     await actors.until(terminal, pane, "got mine")
 
 
-async def test_tmux_gives_the_keyboard_back_when_we_die_in_between(
+async def test_tmux_gives_the_keyboard_back_when_we_stop_in_between(
     terminal: TmuxTerminal, actors: Actors, server: libtmux.Server, attach: Attach
 ) -> None:
     pane = await actors.launch(terminal)
     person = attach(pane)
-    context = terminal.alone(pane)
-    await context.__aenter__()
-    assert server.cmd("display-message", "-p", "-t", pane.pane_id, "#{pane_input_off}").stdout == ["1"]
+    await terminal.alone(pane).__aenter__()
+    assert takes_no_input(server, pane)
     with anyio.fail_after(30):
-        while server.cmd("display-message", "-p", "-t", pane.pane_id, "#{pane_input_off}").stdout == ["1"]:  # noqa: ASYNC110
+        while takes_no_input(server, pane):  # noqa: ASYNC110 -- tmux tells nobody
             await anyio.sleep(0.1)
     person.send("mine\r")
     await actors.until(terminal, pane, "got mine")
+
+
+async def test_whoever_comes_after_our_client_died_in_between_has_the_keyboard(
+    terminal: TmuxTerminal, actors: Actors, server: libtmux.Server, attach: Attach
+) -> None:
+    pane = await actors.launch(terminal)
+    await terminal.alone(pane).__aenter__()
+    clients = server.cmd("list-clients", "-F", "#{client_control_mode} #{client_pid}").stdout
+    (ours,) = (pid for mode, pid in map(str.split, clients) if mode == "1")
+    assert takes_no_input(server, pane)
+    os.kill(int(ours), signal.SIGKILL)
+    with anyio.fail_after(30):
+        while takes_no_input(server, pane):  # noqa: ASYNC110 -- tmux tells nobody
+            await anyio.sleep(0.1)
+    person = attach(pane)
+    person.send("mine\r")
+    await anyio.to_thread.run_sync(person.expect_exact, "got mine")
+
+
+def takes_no_input(server: libtmux.Server, pane: PaneRef) -> bool:
+    return server.cmd("display-message", "-p", "-t", pane.pane_id, "#{pane_input_off}").stdout == ["1"]
 
 
 async def test_a_pane_that_goes_in_between_is_no_error_of_the_end(terminal: TmuxTerminal, actors: Actors) -> None:
