@@ -15,6 +15,9 @@ nox.needs_version = ">=2025.5"
 nox.options.default_venv_backend = "none"
 nox.options.sessions = ["lint", "types", "layers", "tests", "e2e"]
 
+SIDE_BY_SIDE = "--numprocesses=4"
+"""Most tests wait for other processes most of the time; `-n 0` among a person's own arguments runs one at a time."""
+
 NO_TESTS_SELECTED = 5
 """pytest's exit code; not a failure when a person's own arguments selected the tests."""
 
@@ -42,13 +45,13 @@ def layers(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """The tests of every module, with coverage."""
-    run_pytest(session, "tests", "-m", "not long", "--cov", "--cov-report=term:skip-covered")
+    run_pytest(session, "tests", SIDE_BY_SIDE, "-m", "not long", "--cov", "--cov-report=term:skip-covered")
 
 
 @nox.session
 def e2e(session: nox.Session) -> None:
     """The installed commands as a black box, the real CLIs against the scripted model."""
-    run_pytest(session, "e2e", "-m", "not long")
+    run_pytest(session, "e2e", "--numprocesses=2", "-m", "not long")
 
 
 @nox.session

@@ -32,6 +32,7 @@ class ClaudeCode:
     title = "Claude Code"
     executable = "claude"
     install_hint = "npm install -g @anthropic-ai/claude-code"
+    tested_versions = ("2.1.332",)
     limits = ProviderLimits()
     client_ceiling: ClientCeiling | None = None
     live_input = LiveInput.SAME_TURN

@@ -43,6 +43,7 @@ class CodexCli:
     title = "Codex CLI"
     executable = "codex"
     install_hint = "npm install -g @openai/codex"
+    tested_versions = ("0.171.0",)
     limits = ProviderLimits(prompt_ready_inactivity=timedelta(minutes=10), prompt_ready_absolute=timedelta(minutes=90))
     client_ceiling: ClientCeiling | None = None
     live_input = LiveInput.SAME_TURN

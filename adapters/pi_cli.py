@@ -32,6 +32,7 @@ class PiCli:
     title = "Pi CLI"
     executable = "pi"
     install_hint = "npm install -g @earendil-works/pi-coding-agent"
+    tested_versions = ("1.6.0",)
     limits = ProviderLimits()
     client_ceiling: ClientCeiling | None = ClientCeiling(timedelta(seconds=60), progress_extends="verified")
     """One MCP request; progress resets it (docs/mcp.md)."""

@@ -50,6 +50,7 @@ class Scripted:
     title = "Scripted agent"
     executable = "python3"
     install_hint = "nothing to install: it comes with this package"
+    tested_versions: Sequence[str] = ()
     limits = ProviderLimits()
     client_ceiling: ClientCeiling | None = None
     live_input = LiveInput.SAME_TURN

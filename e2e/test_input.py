@@ -35,7 +35,7 @@ def test_a_steer_lands_in_the_running_turn_and_queued_messages_each_in_one_of_th
         for prompt in (remember_note("first"), recall_note()):
             assert send(onboarded, session, prompt, "--queue").startswith("waiting m-")
         assert send(onboarded, session, live_input("now"), "--steer").startswith("queued t-")
-        assert [message["state"] for message in messages(onboarded, session)].count("queued") == 2
+        assert [message["state"] for message in messages(onboarded, session)].count("waiting") == 2
         silence.close()
         answers = [turn["final_text"] for turn in settled_turns(onboarded, session, 3)]
     assert answers == ["OUTPUT done LIVE_now", "ACK_first", "first"]

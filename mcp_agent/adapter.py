@@ -302,6 +302,11 @@ class Adapter(Protocol):
         ...
 
     @property
+    def tested_versions(self) -> Sequence[str]:
+        """The versions, as `parse_version` gives them, that this adapter was tested with; empty when any will do."""
+        ...
+
+    @property
     def limits(self) -> ProviderLimits:
         """Idle retention and the prompt-readiness bounds, before any override."""
         ...

@@ -12,6 +12,7 @@
     ├── CredentialsMissing         exit 3
     ├── CannotRunHere              exit 4: something this machine needs is not there
     │   ├── CliNotInstalled
+    │   ├── CliUnusable            it is installed and does not run
     │   ├── TmuxMissing
     │   ├── TmuxTooOld
     │   └── NoTerminal
@@ -44,10 +45,11 @@
     │   ├── KeyboardTaken          another process of ours types into the pane
     │   ├── CommandRefused         exit 2: not a command that this CLI could be given
     │   ├── UnknownMessage         exit 2
-    │   ├── NotWithdrawn           the message is not queued any more
+    │   ├── NotWithdrawn           the message waits no longer
     │   ├── Unconfirmed            a prompt may or may not have arrived
     │   ├── TurnFailed
-    │   └── TurnDeadlinePassed     the caller's own limit; the turn was interrupted
+    │   ├── TurnDeadlinePassed     the caller's own limit; the turn was interrupted
+    │   └── AskWithdrawn           the caller's own limit; the prompt waited still and was withdrawn
     ├── ToolError
     │   ├── UnknownTool            exit 2
     │   ├── BadArguments           exit 2
@@ -147,6 +149,12 @@ class CliNotInstalled(CannotRunHere):
     def __init__(self, title: str, executable: str, install_hint: str) -> None:
         self.title, self.executable, self.install_hint = title, executable, install_hint
         super().__init__(f"{title} is not installed (no `{executable}` on PATH); install it with: {install_hint}")
+
+
+class CliUnusable(CannotRunHere):
+    def __init__(self, title: str, executable: Path, problem: str) -> None:
+        self.title, self.executable, self.problem = title, executable, problem
+        super().__init__(f"{title} cannot be used: `{executable} --version` {problem}; run it yourself to see why")
 
 
 class TmuxMissing(CannotRunHere):
@@ -358,7 +366,15 @@ class UnknownMessage(SessionError):
 class NotWithdrawn(SessionError):
     def __init__(self, session_id: str, message_id: str, state: str) -> None:
         self.session_id, self.message_id, self.state = session_id, message_id, state
-        super().__init__(f"message {message_id} of session {session_id} is {state} and was not withdrawn")
+        why = {
+            "withdrawn": "it was withdrawn before",
+            "sending": "it is being sent at this moment",
+            "delivered": "it was delivered, and a turn began with it",
+            "queued": "the CLI holds it for its running turn",
+            "unconfirmed": "it was sent, and nobody knows whether it arrived",
+            "refused": "it was refused, and goes to nobody",
+        }
+        super().__init__(f"message {message_id} of session {session_id} was not withdrawn: {why.get(state, state)}")
 
 
 class Unconfirmed(SessionError):
@@ -384,10 +400,25 @@ class TurnDeadlinePassed(SessionError):
         """`kept`: whether the session can be used on; None where that is not the question."""
         self.session_id, self.limit, self.elapsed_seconds, self.kept = session_id, limit, elapsed_seconds, kept
         after = {True: "; the session shows its prompt again", False: "; the session did not come back and was stopped"}
+        ended = "the turn was interrupted and does not go on"
         super().__init__(
             f"TIMEOUT: layer=turn_deadline owner=caller session={session_id} timeout={limit.total_seconds():g}s"
-            f" elapsed={elapsed_seconds:.1f}s: the turn was interrupted{after[kept] if kept is not None else ''};"
+            f" elapsed={elapsed_seconds:.1f}s: {ended}{after[kept] if kept is not None else ''};"
             f" what its tools did stays done: see `mcp-agent calls list --session {session_id}`"
+        )
+
+
+class AskWithdrawn(SessionError):
+    """The caller's limit passed while the prompt still waited for a turn of its own."""
+
+    def __init__(self, session_id: str, limit: timedelta, elapsed_seconds: float, *, waited_for: str | None) -> None:
+        self.session_id, self.limit, self.elapsed_seconds = session_id, limit, elapsed_seconds
+        self.waited_for = waited_for
+        why = f" ({waited_for})" if waited_for else ""
+        super().__init__(
+            f"TIMEOUT: layer=turn_deadline owner=caller session={session_id} timeout={limit.total_seconds():g}s"
+            f" elapsed={elapsed_seconds:.1f}s: the prompt still waited for its turn{why} and was withdrawn: it was not"
+            " run and will not be"
         )
 
 
@@ -398,9 +429,9 @@ class ToolError(McpAgentError):
 class UnknownTool(ToolError):
     exit_code = 2
 
-    def __init__(self, tool: str, known: Sequence[str]) -> None:
+    def __init__(self, tool: str, known: Sequence[str], *, of: str = "this session") -> None:
         self.tool, self.known = tool, tuple(known)
-        super().__init__(f"unknown tool {tool!r}; this session has: {', '.join(self.known) or 'none'}")
+        super().__init__(f"unknown tool {tool!r}; {of} has: {', '.join(self.known) or 'none'}")
 
 
 class BadArguments(ToolError):

@@ -45,7 +45,7 @@ def ask(
         finally:
             _stop(server, str(session["id"]))
     if as_json:
-        print_json({"session": session["id"], "provider": options.provider, "turn": turn})
+        print_json({"session_id": session["id"], "provider": options.provider, "turn": turn})
     else:
         typer.echo(str(turn["final_text"]))
 

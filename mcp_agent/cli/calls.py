@@ -1,17 +1,14 @@
 """`mcp-agent calls`: what is known of tool calls, and what people can do about them."""
 
-import sys
-import time
 from datetime import timedelta
 from typing import Annotated, cast
 
 import typer
-from rich import box
-from rich.console import Console
-from rich.table import Table
 
 from mcp_agent.cli.context import client, print_json
 from mcp_agent.cli.options import AsJson
+from mcp_agent.cli.phrases import ago, number_of, span
+from mcp_agent.cli.tables import Row, print_table
 from mcp_agent.durations import parse_duration
 from mcp_agent.errors import UnknownCall, UsageError
 from mcp_agent.server.client import Json
@@ -20,8 +17,13 @@ calls_app = typer.Typer(help="Tool calls: what is known of them.", no_args_is_he
 
 CallId = Annotated[str, typer.Argument(metavar="CALL")]
 
-_PIPED_WIDTH = 140
+_DAYS = 30.0
 _LONGEST_DETAIL = 200
+_LIMITS = {
+    "tool_wait": "the wait ends in {span}",
+    "server_tool": "the work is stopped in {span}",
+}
+"""What the limits do that can fire next, by their layers."""
 UNSETTLED_EXIT = 1
 """The call is still running, or nobody knows what happened."""
 
@@ -40,18 +42,25 @@ def list_calls(
     if as_json:
         print_json(answer)
         return
-    table = Table("call", "tool", "session", "age", "progress", "wait ended by", "what happened", box=box.SIMPLE_HEAD)
-    for call in cast("list[Json]", answer["calls"]):
-        table.add_row(
-            str(call["call_id"]),
-            str(call["tool"]),
-            str(call["session_id"]),
-            _ago(call["started_at"]),
-            _ago(call["last_progress_at"]),
-            str(call["why_ended"] or _next_limit(call)),
-            _happened(call),
-        )
-    Console(width=None if sys.stdout.isatty() else _PIPED_WIDTH).print(table)
+    calls = cast("list[Json]", answer["calls"])
+    if not calls:
+        typer.echo("no calls")
+        return
+    spare = ("progress", "age", "session", "wait ended by", "tool", "next limit")
+    print_table([_row(call) for call in calls], whole=("call", "state"), spare=spare)
+
+
+def _row(call: Json) -> Row:
+    return {
+        "call": str(call["call_id"]),
+        "state": _happened(call),
+        "tool": str(call["tool"]),
+        "session": str(call["session_id"]),
+        "age": ago(call["started_at"]),
+        "progress": ago(call["last_progress_at"]),
+        "wait ended by": str(call["why_ended"] or "-"),
+        "next limit": _next_limit(call) or "-",
+    }
 
 
 @calls_app.command()
@@ -112,16 +121,23 @@ def resolve(
 @calls_app.command()
 def prune(
     *,
-    days: Annotated[float, typer.Option(min=0, help="Forget calls that ended longer ago.")] = 30,
+    days: Annotated[
+        float | None, typer.Option(min=0, help=f"Forget calls that ended longer ago; default: {_DAYS:g}.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Forget every call that has ended.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Forget old calls with their outputs. Those of unknown outcome are kept."""
+    if every and days is not None:
+        raise UsageError("choose one of --days and --all")
+    if days == 0:
+        raise UsageError("--days 0 would forget every call that has ended: use 1 or more, or say --all")
     with client() as server:
-        done = server.post(f"/calls/prune?days={days}", waits=True)
+        done = server.post(f"/calls/prune?days={0 if every else _DAYS if days is None else days}", waits=True)
     if as_json:
         print_json(done)
     else:
-        typer.echo(f"{done['forgotten']} calls forgotten")
+        typer.echo(f"{number_of(done['forgotten'], 'call')} forgotten")
 
 
 def _path(call: str) -> str:
@@ -135,9 +151,11 @@ def _print(call: Json, *, as_json: bool) -> None:
     if as_json:
         print_json(call)
         return
-    typer.echo(f"{call['call_id']}  {call['tool']} of {call['session_id']}, started {_ago(call['started_at'])} ago")
+    typer.echo(f"{call['call_id']}  {call['tool']} of {call['session_id']}, started {ago(call['started_at'])} ago")
     typer.echo(f"arguments: {call['arguments']}")
-    typer.echo(f"wait:      {call['why_ended'] or 'goes on; ' + _next_limit(call)}")
+    typer.echo(f"wait:      {'ended by ' + str(call['why_ended']) if call['why_ended'] else 'goes on'}")
+    if limit := _next_limit(call):
+        typer.echo(f"limit:     {limit}")
     typer.echo(f"outcome:   {_happened(call)}")
     if call["detail"]:
         typer.echo(f"detail:    {str(call['detail'])[:_LONGEST_DETAIL]}")
@@ -156,14 +174,10 @@ def _happened(call: Json) -> str:
     return f"{call['happened'] or 'running'}{', late' if call['late'] else ''}"
 
 
-def _next_limit(call: Json) -> str:
+def _next_limit(call: Json) -> str | None:
+    """What the limit that fires next will do, when, and which one it is; None when none will."""
     limit = cast("Json | None", call["next_limit"])
-    return f"{limit['layer']} in {_span(cast('float', limit['in_seconds']))}" if limit else "-"
-
-
-def _ago(at: object) -> str:
-    return "-" if at is None else _span(time.time() - cast("float", at))
-
-
-def _span(seconds: float) -> str:
-    return str(timedelta(seconds=max(0, int(seconds))))
+    if limit is None:
+        return None
+    layer = str(limit["layer"])
+    return f"{_LIMITS.get(layer, 'it fires in {span}').format(span=span(limit['in_seconds']))} ({layer})"

@@ -11,7 +11,7 @@ import typer
 
 from mcp_agent.config import load_config
 from mcp_agent.errors import BadWorkingDirectory, McpAgentError, UsageError
-from mcp_agent.server.client import Client, limit_warnings
+from mcp_agent.server.client import Client, exit_code_of, limit_warnings
 from mcp_agent.server.starting import PACKAGE
 from mcp_agent.sessions.record import load_records
 from mcp_agent.state import StateDirectory
@@ -96,7 +96,13 @@ def print_json(value: Mapping[str, object]) -> None:
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
-def told_as_well(error: McpAgentError) -> NoReturn:
-    """Leave with this error after an answer that programs have read already: only people are told."""
-    typer.echo(f"mcp-agent: {error}", err=True)
-    raise typer.Exit(error.exit_code)
+def error_facts(error: McpAgentError) -> dict[str, object]:
+    """An error as programs read it."""
+    return {"kind": error.kind, "message": str(error), "exit_code": exit_code_of(error)}
+
+
+def told_as_well(*errors: McpAgentError) -> NoReturn:
+    """Leave with the first of these errors after an answer that programs have read already: only people are told."""
+    for sentence in dict.fromkeys(map(str, errors)):
+        typer.echo(f"mcp-agent: {sentence}", err=True)
+    raise typer.Exit(exit_code_of(errors[0]))

@@ -15,13 +15,16 @@ import typer
 from mcp_agent import __version__
 from mcp_agent.cli.ask import ask
 from mcp_agent.cli.calls import calls_app
+from mcp_agent.cli.context import error_facts
+from mcp_agent.cli.providers import providers_app
 from mcp_agent.cli.serve import serve, server_app
 from mcp_agent.cli.session import session_app
 from mcp_agent.cli.stopping import Left, leave_on_signals
 from mcp_agent.cli.test import test_app
 from mcp_agent.cli.timeouts import timeouts
 from mcp_agent.cli.tools import tools_app
-from mcp_agent.errors import Internal, McpAgentError
+from mcp_agent.cli.usage import CLICK_USAGE, is_help, usage_sentence
+from mcp_agent.errors import Internal, McpAgentError, UsageError
 from mcp_agent.server.client import exit_code_of
 from mcp_agent.state import StateDirectory
 
@@ -39,6 +42,7 @@ app.add_typer(server_app, name="server")
 app.add_typer(session_app, name="session")
 app.add_typer(calls_app, name="calls")
 app.add_typer(tools_app, name="tools")
+app.add_typer(providers_app, name="providers")
 app.add_typer(test_app, name="test")
 
 
@@ -66,7 +70,7 @@ def run() -> NoReturn:
 
 def _exit_code() -> int | str | None:
     try:
-        app()
+        code = app(standalone_mode=False)
     except Left as left:
         _tell("interrupted" if left.number == signal.SIGINT else f"ended by {signal.Signals(left.number).name}")
         return left.code
@@ -76,10 +80,21 @@ def _exit_code() -> int | str | None:
         _tell(str(error))
         _tell_programs(error)
         return exit_code_of(error)
+    except CLICK_USAGE as error:
+        return _refused(error)
     except Exception:  # noqa: BLE001 - the last line of defence: what nobody foresaw is written down and told
         _tell(_write_down(os.environ))
         return Internal.exit_code
-    return 0
+    return code if isinstance(code, int) else 0
+
+
+def _refused(error: Exception) -> int:
+    """A command line that cannot be read; of one without anything on it the help was printed."""
+    if not is_help(error):
+        refusal = UsageError(usage_sentence(error))
+        _tell(str(refusal))
+        _tell_programs(refusal)
+    return UsageError.exit_code
 
 
 def _tell(sentence: str) -> None:
@@ -91,9 +106,8 @@ def _tell(sentence: str) -> None:
 def _tell_programs(error: McpAgentError) -> None:
     """Whoever asked for JSON reads the error there too."""
     if "--json" in sys.argv[1:]:
-        facts = {"kind": error.kind, "message": str(error), "exit_code": exit_code_of(error)}
         with suppress(OSError):
-            typer.echo(json.dumps({"error": facts}, ensure_ascii=False))
+            typer.echo(json.dumps({"error": error_facts(error)}, ensure_ascii=False))
 
 
 def _write_down(environ: Mapping[str, str]) -> str:

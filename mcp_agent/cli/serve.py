@@ -8,6 +8,7 @@ import typer
 
 from mcp_agent.cli.context import client, print_json, sessions_may_live, state_directory
 from mcp_agent.cli.options import AsJson
+from mcp_agent.cli.phrases import number_of
 from mcp_agent.errors import ServerUnreachable
 from mcp_agent.server.starting import holds_lock
 
@@ -41,8 +42,9 @@ def status(*, as_json: AsJson = False) -> None:
     if as_json:
         print_json({"running": True, **found})
         return
-    typer.echo(f"running: pid {found['pid']}, version {found['version']}, {found['sessions']} live sessions,")
-    typer.echo(f"         {found['running_calls']} running calls, state in {found['home']}")
+    sessions, calls = number_of(found["sessions"], "live session"), number_of(found["running_calls"], "running call")
+    typer.echo(f"running: pid {found['pid']}, version {found['version']}, {sessions},")
+    typer.echo(f"         {calls}, state in {found['home']}")
 
 
 @server_app.command()

@@ -35,6 +35,8 @@ def start_body(options: StartOptions) -> dict[str, object]:
         "model": options.model,
         "permission_mode": options.permission_mode,
     }
+    if options.model_endpoint is None and options.model_key_variable is not None:
+        raise UsageError("--model-key-variable needs --model-endpoint, the model server whose key it names")
     if options.model_endpoint is not None:
         body["endpoint"] = {"base_url": options.model_endpoint, "api_key": _key(options.model_key_variable)}
     return body

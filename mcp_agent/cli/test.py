@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from enum import StrEnum
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 from rich.console import Console
@@ -41,7 +41,7 @@ def _sleep(text: str) -> timedelta:
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
     if not timedelta(0) < sleep <= timedelta(hours=1):
-        raise typer.BadParameter(f"{text} is not between 0s and 1h")
+        raise typer.BadParameter(f"--sleep {text}: must be more than 0s and at most 1h")
     return sleep
 
 
@@ -52,6 +52,7 @@ def coding_agent_chat_e2e(
     model_server: Annotated[ModelServerChoice, typer.Option(help="A model on loopback, or the provider's own.")],
     sleep: Annotated[str, typer.Option(metavar="DURATION", help="How long the silent tool call takes.")] = "20s",
     model: Model = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the server's log when a probe fails.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Drive a real CLI through the real bridge, and a silent sleep through its shell tool."""
@@ -61,6 +62,7 @@ def coding_agent_chat_e2e(
         environment=dict(os.environ),
         sleep=_sleep(sleep),
         model=model,
+        keep=keep,
     )
     console = Console(stderr=as_json, highlight=False, soft_wrap=True)
     listener = _listener(console)
@@ -86,8 +88,16 @@ def _listener(console: Console) -> Listener:
         console.print(line)
         if probe.reason:
             console.print(Text(f"            {probe.reason}"))
+        for shown in cast("list[str]", probe.evidence.get("screen", [])):
+            console.print(Text(f"            | {shown}", style="dim"))
+        if "server_log" in probe.evidence:
+            console.print(Text(f"            the server's log: {probe.evidence['server_log']}"))
 
-    return Listener(say=lambda text: console.print(Text(f"  {text}", style="dim")), probed=probed)
+    def begins(name: str) -> None:
+        if not console.is_terminal:
+            console.print(Text(f"{'begins':12}{name}"))
+
+    return Listener(say=lambda text: console.print(Text(f"  {text}", style="dim")), probed=probed, begins=begins)
 
 
 def _conclude(console: Console, report: ScenarioReport) -> None:

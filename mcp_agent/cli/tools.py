@@ -44,7 +44,7 @@ def call(
         known = cast("list[Json]", server.get("/tools")["tools"])
         found = next((one for one in known if one["name"] == tool), None)
         if found is None:
-            raise UnknownTool(tool, sorted(str(one["name"]) for one in known))
+            raise UnknownTool(tool, sorted(str(one["name"]) for one in known), of="this server")
         where = quote(str(absolute(directory)), safe="")
         path = f"/tools/{found['category']}/{quote(tool, safe='')}?working_directory={where}"
         answer = server.call_tool(path, given, call_id=f"call_{secrets.token_hex(10)}")

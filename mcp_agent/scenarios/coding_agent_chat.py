@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import anyio
 
@@ -17,6 +18,7 @@ from mcp_agent.errors import (
     SessionBlocked,
 )
 from mcp_agent.scenarios.driver import Driver
+from mcp_agent.scenarios.failures import seen, told_by
 from mcp_agent.scenarios.model.server import ScriptedModel
 from mcp_agent.scenarios.options import ChatOptions, Listener
 from mcp_agent.scenarios.probes import PROBES, Chat, Evidence, NotFollowed, Probe, ProbeFailed
@@ -137,7 +139,10 @@ async def _probe_all(chat: Chat, options: ChatOptions, listener: Listener) -> tu
         if why_not is not None:
             result = ProbeResult(name, Result.NOT_RUN, why_not, 0.0)
         else:
+            listener.begins(name)
             result, stopper = await _probe(name, probe, chat=chat, options=options)
+            if result.result is not Result.PASSED:
+                result = replace(result, evidence={**await seen(chat, keep=options.keep), **result.evidence})
             our_fault = any(earlier.result is Result.FAILED for earlier in done)
             if stopper is not None and not our_fault and exit_code_of(stopper) in TELLING_EXITS:
                 stopped_with = exit_code_of(stopper)
@@ -167,7 +172,7 @@ async def _probe(
         except ProbeFailed as error:
             return found(Result.FAILED, str(error)), None
         except McpAgentError as error:
-            return found(Result.FAILED, str(error)), error if _stops_the_run(error) else None
+            return found(Result.FAILED, str(error), told_by(error)), error if _stops_the_run(error) else None
     raise AssertionError("every attempt returns")
 
 

@@ -26,6 +26,10 @@ class Driver:
     async def show(self, session_id: str) -> Json:
         return await _in_thread(lambda: self.client.get(f"/sessions/{session_id}"))
 
+    async def screen(self, session_id: str) -> list[str]:
+        found = await _in_thread(lambda: self.client.get(f"/sessions/{session_id}/screen"))
+        return cast("list[str]", found["lines"])
+
     async def send(self, session_id: str, text: str) -> Json:
         return await _in_thread(lambda: self.client.post(f"/sessions/{session_id}/send", {"text": text}, waits=True))
 

@@ -19,6 +19,8 @@ class ChatOptions:
     model: str | None = None
     parent: Path = Path("/tmp")
     """Where the temporary workspace is made; short, since sockets live in it."""
+    keep: bool = False
+    """The server's log is kept when a probe fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,3 +29,5 @@ class Listener:
 
     say: Callable[[str], None]
     probed: Callable[[ProbeResult], None]
+    begins: Callable[[str], None] = lambda _: None
+    """A probe of this name begins."""

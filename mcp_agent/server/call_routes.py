@@ -7,7 +7,7 @@ import anyio
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
-from mcp_agent.calls.ledger_events import Decider, Resolved
+from mcp_agent.calls.ledger_events import Decider, Happened, Resolved
 from mcp_agent.calls.ledger_fold import CallState
 from mcp_agent.calls.views import call_facts
 from mcp_agent.calls.waiting import until_settled
@@ -24,6 +24,12 @@ router = APIRouter(dependencies=[Depends(owner)])
 Json = dict[str, object]
 
 LISTED = 1000
+_OBSERVED = {
+    Happened.SUCCEEDED: "succeeded",
+    Happened.FAILED: "failed",
+    Happened.CANCELLED: "was cancelled",
+    Happened.NOT_STARTED: "was not started",
+}
 Limit = Annotated[int, Query(ge=1, le=100_000)]
 Wait = Annotated[float, Query(ge=0, le=timedelta(days=7).total_seconds(), allow_inf_nan=False)]
 
@@ -65,8 +71,11 @@ async def cancel_call(call_id: str, runtime: RuntimeOf) -> Json:
 @router.post("/calls/{call_id}/resolve")
 async def resolve_call(call_id: str, body: Resolution, runtime: RuntimeOf) -> Json:
     """Say whether a call of unknown outcome took place. It is added to the record, and rewrites nothing."""
-    if runtime.ledger.get(call_id).is_open:
+    call = runtime.ledger.get(call_id)
+    if call.is_open:
         raise UsageError(f"call {call_id} still runs and is waited for; wait for it, or cancel it")
+    if observed := _OBSERVED.get(call.happened or Happened.UNKNOWN):
+        raise UsageError(f"what became of call {call_id} was observed: it {observed}; nothing was changed")
     resolved = Resolved(body.happened, body.note, Decider.OWNER)
     await anyio.to_thread.run_sync(runtime.ledger.append, call_id, resolved)
     return _view(runtime, runtime.ledger.get(call_id))

@@ -4,7 +4,7 @@ from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from mcp_agent.server.auth import RuntimeOf, owner
-from mcp_agent.server.views import session_view
+from mcp_agent.server.views import session_view, stopped_view
 from mcp_agent.sessions.kept_secrets import Secrets
 
 router = APIRouter(dependencies=[Depends(owner)])
@@ -31,4 +31,6 @@ async def resume_session(session_id: str, body: ResumeSession, runtime: RuntimeO
 @router.post("/server/sessions/stop")
 async def stop_sessions(runtime: RuntimeOf) -> Json:
     """Stop every session that lives, or is lost or exited. Answers when nothing of them is left."""
-    return {"sessions": await runtime.sessions.stop_all()}
+    stopped = await runtime.sessions.stop_all()
+    sessions = runtime.sessions
+    return {"sessions": [stopped_view(sessions.get(each), cancelled_calls=calls) for each, calls in stopped.items()]}

@@ -1,12 +1,15 @@
 """The owner's routes for what goes into a session."""
 
 from dataclasses import asdict
+from datetime import timedelta
 
 import anyio
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, ConfigDict
 
 from mcp_agent.server.auth import RuntimeOf, owner
+from mcp_agent.server.connection import while_connected
+from mcp_agent.server.turn_routes import WaitSeconds
 from mcp_agent.server.views import message_view
 from mcp_agent.sessions.commanding import command
 from mcp_agent.sessions.input import SendMode
@@ -24,7 +27,7 @@ class SendPrompt(_Body):
     text: str
     mode: SendMode = SendMode.NOW
     clear_draft: bool = False
-    """Discard what stands in the composer first; a queued message never does."""
+    """Discard what stands in the composer first; a message that waits never does."""
 
 
 class RunCommand(_Body):
@@ -35,7 +38,8 @@ class RunCommand(_Body):
 async def send_prompt(session_id: str, body: SendPrompt, runtime: RuntimeOf) -> Json:
     """A transaction: it goes on when the client leaves, so that no half-placed prompt stays behind.
 
-    With the mode `queue` the answer comes as soon as the message is on disk.
+    With the mode `queue` the answer comes as soon as the message is on disk; with `turn` too when something is before
+    it.
     """
     with anyio.CancelScope(shield=True):
         sent = await runtime.sessions.send(session_id, body.text, mode=body.mode, clear_draft=body.clear_draft)
@@ -58,9 +62,22 @@ async def list_messages(session_id: str, runtime: RuntimeOf) -> Json:
     return {"session_id": session.id, "messages": [message_view(one, obstacle=obstacle) for one in messages]}
 
 
+@router.get("/messages/{message_id}")
+async def wait_for_message(
+    request: Request, session_id: str, message_id: str, runtime: RuntimeOf, wait_seconds: WaitSeconds = 0
+) -> Json:
+    """The message as it is now, or as soon as it waits no longer; the wait ends with the session, too."""
+    session, queue = runtime.sessions.get(session_id), runtime.sessions.queue
+    limit = timedelta(seconds=wait_seconds)
+    message = await while_connected(
+        request, lambda: queue.decided(session, message_id, limit=limit), stop=runtime.stop_requested
+    )
+    return {**message_view(message, obstacle=queue.obstacle(session)), "session_over": session.over}
+
+
 @router.delete("/messages/{message_id}")
 async def withdraw_message(session_id: str, message_id: str, runtime: RuntimeOf) -> Json:
-    """Take back a message that is queued still."""
+    """Take back a message that waits still."""
     await runtime.sessions.queue.withdraw(runtime.sessions.get(session_id), message_id)
     return {"id": message_id, "state": "withdrawn"}
 

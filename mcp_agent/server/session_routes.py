@@ -13,15 +13,17 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 from mcp_agent.adapter import ModelEndpoint
 from mcp_agent.errors import UsageError
 from mcp_agent.processes import ProcessIdentity, is_alive
+from mcp_agent.server.attached import attached_sessions
 from mcp_agent.server.auth import RuntimeOf, owner
 from mcp_agent.server.call_routes import calls_of
 from mcp_agent.server.connection import while_connected
 from mcp_agent.server.runtime import Runtime
-from mcp_agent.server.views import session_view, turn_view
+from mcp_agent.server.views import session_view, stopped_view, turn_view
 from mcp_agent.sessions.live import LiveSession
 from mcp_agent.sessions.record import SessionOptions, load_records
 from mcp_agent.sessions.record_views import recorded_view
 from mcp_agent.sessions.retention_clock import parse_wish
+from mcp_agent.sessions.signals import SessionState
 
 router = APIRouter(dependencies=[Depends(owner)])
 
@@ -81,7 +83,8 @@ async def list_sessions(runtime: RuntimeOf, *, on_record: bool = False) -> Json:
 
     `on_record` adds those that were stopped before this server started.
     """
-    known = [session_view(session) for session in runtime.sessions.all()]
+    attached = await attached_sessions(runtime.sessions.all())
+    known = [session_view(session, attached=session.id in attached) for session in runtime.sessions.all()]
     recorded = runtime.sessions.unadopted
     if on_record:
         ours = {record.id for record in runtime.sessions.records}
@@ -93,8 +96,9 @@ async def list_sessions(runtime: RuntimeOf, *, on_record: bool = False) -> Json:
 @router.get("/sessions/{session_id}")
 async def show_session(session_id: str, runtime: RuntimeOf) -> Json:
     session = runtime.sessions.get(session_id)
+    attached = await attached_sessions([session])
     return {
-        **session_view(session),
+        **session_view(session, attached=session.id in attached),
         "attach": _attach_command(session, runtime),
         "screen": list(session.screen.lines),
         "turns": [turn_view(turn) for turn in session.turns.all],
@@ -115,8 +119,11 @@ async def show_screen(session_id: str, runtime: RuntimeOf) -> Json:
 @router.post("/sessions/{session_id}/stop")
 async def stop_session(session_id: str, runtime: RuntimeOf) -> Json:
     """Answers when nothing of the session is left."""
-    cancelled = await runtime.sessions.stop(session_id)
-    return {"cancelled_calls": cancelled, "state": runtime.sessions.get(session_id).state}
+    session = runtime.sessions.get(session_id)
+    already = session.state is SessionState.STOPPED and not runtime.sessions.is_closing(session.id)
+    put_away = already and session.record.pane is None
+    cancelled = 0 if put_away else await runtime.sessions.stop(session.id)
+    return {**stopped_view(session, cancelled_calls=cancelled), "already_stopped": already}
 
 
 def _attach_command(session: LiveSession, runtime: Runtime) -> str | None:

@@ -6,14 +6,17 @@ from dataclasses import asdict
 from mcp_agent.sessions.live import LiveSession
 from mcp_agent.sessions.messages import Message, MessageState
 from mcp_agent.sessions.record_views import record_facts
+from mcp_agent.sessions.signals import SessionState
 from mcp_agent.sessions.turns import Turn
 
 Json = dict[str, object]
 
+_IDLE = frozenset({SessionState.READY, SessionState.LIMITED})
 
-def session_view(session: LiveSession) -> Json:
+
+def session_view(session: LiveSession, *, attached: bool = False) -> Json:
     """A session, without its screen. `advice` says what a person can do about a dialog."""
-    record, dialog = session.record, session.status.dialog
+    record, dialog = session.record, session.status.dialog if session.over is None else None
     turn = session.turns.current
     return {
         **record_facts(record),
@@ -21,9 +24,19 @@ def session_view(session: LiveSession) -> Json:
         "detail": session.status.detail,
         "advice": dialog.advice if dialog else None,
         "bridge": _bridge(session),
-        "idle_seconds": _idle_seconds(session),
+        "idle_seconds": None if attached else _idle_seconds(session),
         "current_turn": turn.id if turn else None,
         "pane": asdict(record.pane) if record.pane else None,
+    }
+
+
+def stopped_view(session: LiveSession, *, cancelled_calls: int) -> Json:
+    """What a stop did."""
+    return {
+        "session_id": session.id,
+        "name": session.record.name,
+        "state": session.state,
+        "cancelled_calls": cancelled_calls,
     }
 
 
@@ -37,11 +50,15 @@ def _bridge(session: LiveSession) -> str | None:
 
 
 def _idle_seconds(session: LiveSession) -> float | None:
-    """How long no turn has run; None while one does, and for a session that is over."""
-    if session.over is not None or session.turns.current is not None:
+    """How long nothing has run: since its launch, its latest prompt, or the end of its latest turn.
+
+    None for one that works, asks its user something, has not come up, or is over.
+    """
+    if session.turns.current is not None or session.state not in _IDLE:
         return None
-    last = next((turn.ended_at for turn in reversed(session.turns.all) if turn.ended_at), 0.0)
-    return max(0.0, time.time() - max(last, session.record.created_at))
+    record = session.record
+    told = [at for turn in session.turns.all[-1:] for at in (turn.started_at, turn.ended_at) if at is not None]
+    return max(0.0, time.time() - max(record.created_at, record.launched_at, *told))
 
 
 def turn_view(turn: Turn) -> Json:
@@ -66,7 +83,7 @@ def turn_view(turn: Turn) -> Json:
 
 
 def message_view(message: Message, *, obstacle: str | None) -> Json:
-    """A message. `waits_for` is None unless it is queued."""
+    """A message. `waits_for` is None unless it waits."""
     return {
         "id": message.id,
         "kind": message.kind,
@@ -76,5 +93,5 @@ def message_view(message: Message, *, obstacle: str | None) -> Json:
         "claimed_at": message.claimed_at,
         "turn_id": message.turn_id,
         "reason": message.reason,
-        "waits_for": obstacle if message.state is MessageState.QUEUED else None,
+        "waits_for": obstacle if message.state is MessageState.WAITING else None,
     }

@@ -36,6 +36,11 @@ def is_idle(session: LiveSession) -> bool:
     return works and session.turns.current is None and session.state not in TAKES_NOTHING | {SessionState.BUSY}
 
 
+def works(session: LiveSession) -> bool:
+    """A turn runs, or the CLI works on something of its own."""
+    return session.turns.current is not None or session.state is SessionState.BUSY
+
+
 async def look_again(session: LiveSession, *, attended: bool) -> None:
     """Nobody types any more: what stands there now is all that there will be. Raises unless that is nothing."""
     await wait_for_last_keys(attended=attended)

@@ -13,7 +13,7 @@ from datetime import timedelta
 import anyio
 from anyio.abc import TaskGroup
 
-PER_PROCESSOR = 2
+PER_PROCESSOR = 3
 HELD_FOR = timedelta(seconds=10)
 """A CLI that takes longer waits for something else than a processor, and makes place."""
 

@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 _OUTCOMES = {
     SendOutcome.DELIVERED: MessageState.DELIVERED,
-    SendOutcome.QUEUED: MessageState.QUEUED_BY_PROVIDER,
+    SendOutcome.QUEUED: MessageState.QUEUED,
     SendOutcome.UNCONFIRMED: MessageState.UNCONFIRMED,
 }
 
@@ -46,14 +46,14 @@ async def send_now(
 
 
 async def deliver(messages: Messages, session: LiveSession, message: Message) -> Sent:
-    """Place a queued message. What is refused is queued still; raises as `input.send` does, and `NotOurs`."""
+    """Place a message that waits. What is refused waits still; raises as `input.send` does, and `NotOurs`."""
 
     async def claim() -> None:
         if not await messages.claim(message):
             raise NotOurs
 
     return await _transact(
-        messages, session, message, mode=SendMode.QUEUE, clear_draft=False, claim=claim, unsent=MessageState.QUEUED
+        messages, session, message, mode=SendMode.QUEUE, clear_draft=False, claim=claim, unsent=MessageState.WAITING
     )
 
 
@@ -99,7 +99,7 @@ async def _transact(
 async def _record(messages: Messages, message: Message, state: MessageState, **facts: object) -> None:
     """What became of a claimed message; when that cannot be written, the next server finds it claimed and looks."""
     try:
-        await messages.move(message, state, expected={MessageState.CLAIMED}, **facts)
+        await messages.move(message, state, expected={MessageState.SENDING}, **facts)
     except StoreUnusable:
         log.exception(
             "session %s: message %s is %s, which could not be recorded", message.session_id, message.id, state

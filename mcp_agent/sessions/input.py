@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
+from functools import partial
 
 import anyio
 import anyio.lowlevel
@@ -24,7 +25,14 @@ from mcp_agent.errors import (
     TmuxError,
     TmuxUnavailable,
 )
-from mcp_agent.sessions.admission import free_composer, is_idle, look_again, nothing_sent, wait_for_last_keys
+from mcp_agent.sessions.admission import (
+    free_composer,
+    is_idle,
+    look_again,
+    nothing_sent,
+    wait_for_last_keys,
+    works,
+)
 from mcp_agent.sessions.composer import TAKES_NOTHING, draft, holds, is_mixed, see
 from mcp_agent.sessions.drawn import is_visible
 from mcp_agent.sessions.keyboard import keyboard
@@ -57,7 +65,9 @@ class SendMode(StrEnum):
     STEER = "steer"
     """Only into the turn that runs."""
     QUEUE = "queue"
-    """Only when nothing runs."""
+    """Only when nothing runs; until then it is kept."""
+    TURN = "turn"
+    """A turn of its own: at once when nothing runs or waits, otherwise as `queue`."""
 
 
 class SendOutcome(StrEnum):
@@ -104,7 +114,8 @@ async def send(
         try:
             await free_composer(session, clear_draft=clear_draft)
             _check_mode(session, mode)
-            return await _transact(session, session.adapter.guard(text), claim=claim, message_id=message_id)
+            claim_now = partial(_claim, session, mode, claim)
+            return await _transact(session, session.adapter.guard(text), claim=claim_now, message_id=message_id)
         except (PaneDead, PaneGone) as error:
             raise SessionEnded(session.id, session.over or str(error)) from error
 
@@ -127,6 +138,14 @@ def _check_mode(session: LiveSession, mode: SendMode) -> None:
         raise SendRefused(session.id, "no turn runs that it could steer; send it without --steer")
     if mode is SendMode.QUEUE and not is_idle(session):
         raise SendRefused(session.id, f"it is {session.state}, and a queued message starts a turn of its own")
+    if mode is SendMode.TURN and works(session):
+        raise SendRefused(session.id, "a turn runs, and this prompt starts one of its own")
+
+
+async def _claim(session: LiveSession, mode: SendMode, claim: Callable[[], Awaitable[object]]) -> None:
+    """A turn may have begun since the first look."""
+    _check_mode(session, mode)
+    await claim()
 
 
 async def _transact(

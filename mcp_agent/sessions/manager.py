@@ -345,7 +345,6 @@ class SessionManager:
         """A stop, and the record says why. A session that somebody else stops is theirs."""
         if session.id not in self._stopping:
             session.record = replace(session.record, closed=closing)
-            session.tell("session.closed", **closing.facts)
             await self.stop(session.id)
 
     async def _take_back(self, session_id: str, error: BaseException) -> None:
@@ -373,7 +372,8 @@ class SessionManager:
         await closing.end_processes(session.id)
         launching.remove_launch_files(self.state, session.id)
         await self._closer.close(session.opened, session.id, then=lambda: self._put_away(session))
-        session.tell("session.closed", cancelled_calls=cancelled)
+        closed = session.record.closed
+        session.tell("session.closed", **(closed.facts if closed else {}), cancelled_calls=cancelled)
         return cancelled
 
     def _put_away(self, session: LiveSession) -> None:

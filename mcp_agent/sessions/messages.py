@@ -1,15 +1,16 @@
 """Messages: what somebody gave a session to be told, from before it is placed until everybody knows what became of it.
 
-A message is on disk before its sender hears of it, and says `claimed` on disk before its text is placed.
+A message is on disk before its sender hears of it, and says `sending` on disk before its text is placed.
 """
 
 import secrets
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol, TypeVar
 
+import anyio
 import anyio.to_thread
 
 from mcp_agent.sessions.store import SessionStore
@@ -27,12 +28,15 @@ class MessageKind(StrEnum):
 
 
 class MessageState(StrEnum):
-    QUEUED = "queued"
-    """It waits until the session can take it."""
-    CLAIMED = "claimed"
-    """It is being placed, or was when its server died."""
+    """The words that people read, too: in answers, lists and events."""
+
+    WAITING = "waiting"
+    """It is on our disk until the session can take it."""
+    SENDING = "sending"
+    """It is claimed: being placed, or was when its server died."""
     DELIVERED = "delivered"
-    QUEUED_BY_PROVIDER = "queued_by_provider"
+    """A turn began with it."""
+    QUEUED = "queued"
     """The CLI holds it for the turn that ran."""
     UNCONFIRMED = "unconfirmed"
     """Nobody knows whether it arrived; it is never sent again by itself."""
@@ -40,8 +44,8 @@ class MessageState(StrEnum):
     WITHDRAWN = "withdrawn"
 
 
-ARRIVED = frozenset({MessageState.DELIVERED, MessageState.QUEUED_BY_PROVIDER})
-OPEN = frozenset({MessageState.QUEUED, MessageState.CLAIMED})
+ARRIVED = frozenset({MessageState.DELIVERED, MessageState.QUEUED})
+OPEN = frozenset({MessageState.WAITING, MessageState.SENDING})
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +78,30 @@ async def in_thread(work: Callable[[], T], /) -> T:
     return await anyio.to_thread.run_sync(work)
 
 
+@dataclass(slots=True)
+class Changes:
+    """Wakes everyone who waits for another state of any message."""
+
+    next: anyio.Event = field(default_factory=anyio.Event)
+
+    def tell(self) -> None:
+        told, self.next = self.next, anyio.Event()
+        told.set()
+
+
 @dataclass(frozen=True, slots=True)
 class Messages:
     """The messages of all sessions. Every change is on disk on return. Every method raises `StoreUnusable`."""
 
     store: SessionStore
     off_loop: OffLoop = in_thread
+    changes: Changes = field(default_factory=Changes)
 
     async def add(
         self, session_id: str, text: str, *, kind: MessageKind, message_id: str | None = None, claimed: bool = False
     ) -> Message:
-        """A new message: queued, or `claimed` by its own sender."""
-        state = MessageState.CLAIMED if claimed else MessageState.QUEUED
+        """A new message: it waits, or is `claimed` by its own sender."""
+        state = MessageState.SENDING if claimed else MessageState.WAITING
         facts = {"text": text, "kind": kind, "claimed_at": time.time() if claimed else None}
         key = message_id or new_message_id()
         row = await self.off_loop(lambda: self.store.add_message(session_id, key, state, **facts))
@@ -100,11 +116,12 @@ class Messages:
         moved = await self.off_loop(lambda: self.store.set_message(message.id, to, expected=expected, **kept))
         if moved:
             self.store.tell(message.session_id, f"message.{to}", message_id=message.id, **facts)
+            self.changes.tell()
         return moved
 
     async def claim(self, message: Message) -> bool:
         """Whether it is ours to place: nobody else claimed, withdrew or refused it."""
-        return await self.move(message, MessageState.CLAIMED, expected={MessageState.QUEUED}, claimed_at=time.time())
+        return await self.move(message, MessageState.SENDING, expected={MessageState.WAITING}, claimed_at=time.time())
 
     async def get(self, session_id: str, message_id: str) -> Message | None:
         """None unless this session has it."""
@@ -127,7 +144,7 @@ def _message(row: Row) -> Message:
         kind=MessageKind(str(facts.get("kind", MessageKind.PROMPT))),
         created_at=row.at,
         state=MessageState(row.state),
-        claimed_at=claimed_at if isinstance(claimed_at, float) else None,
+        claimed_at=max(claimed_at, row.at) if isinstance(claimed_at, float) else None,
         turn_id=_text(facts.get("turn_id")),
         reason=_text(facts.get("reason")),
     )

@@ -11,20 +11,31 @@ from datetime import timedelta
 import anyio
 from anyio.abc import TaskGroup
 
-from mcp_agent.errors import McpAgentError, NotWithdrawn, SessionEnded, StoreUnusable, TmuxError, UnknownMessage
+from mcp_agent.errors import (
+    McpAgentError,
+    NotWithdrawn,
+    SendRefused,
+    SessionEnded,
+    StoreUnusable,
+    TmuxError,
+    UnknownMessage,
+)
 from mcp_agent.sessions import unsettled
-from mcp_agent.sessions.admission import is_idle
+from mcp_agent.sessions.admission import is_idle, works
 from mcp_agent.sessions.composer import TAKES_NOTHING, draft, see
 from mcp_agent.sessions.delivery import NotOurs, deliver, send_now
+from mcp_agent.sessions.held import follow_held
 from mcp_agent.sessions.input import SendMode, SendOutcome, Sent, check_text
 from mcp_agent.sessions.live import LiveSession
-from mcp_agent.sessions.messages import Message, MessageKind, Messages, MessageState, new_message_id
+from mcp_agent.sessions.messages import OPEN, Message, MessageKind, Messages, MessageState, new_message_id
 from mcp_agent.sessions.signals import SessionState
 
 log = logging.getLogger(__name__)
 
 DRAWN_WITHIN = timedelta(seconds=2)
 """After the end of a turn its screen says so by then; otherwise something else goes on."""
+SENT_WITHIN = timedelta(minutes=1)
+"""A message that is being sent still by then has an outcome that could not be written down."""
 TRY_AGAIN_AFTER = timedelta(seconds=2)
 LONGEST = timedelta(days=365)
 STOPPED = "the session was stopped"
@@ -41,6 +52,8 @@ class MessageQueue:
     _working: set[str] = field(default_factory=set)
     _sending: set[str] = field(default_factory=set)
     """Messages that are being sent at once: claimed, and no dead server's."""
+    _held: set[str] = field(default_factory=set)
+    """Messages that a CLI is known to hold for its running turn."""
     _obstacles: dict[str, str] = field(default_factory=dict)
     """What the last try to deliver found in its way, by session."""
 
@@ -49,37 +62,66 @@ class MessageQueue:
 
         Raises as `input.send` does, and `StoreUnusable` when the text cannot be kept.
         """
-        if mode is SendMode.QUEUE:
+        if mode is SendMode.QUEUE or (mode is SendMode.TURN and await self._must_wait(session)):
             return await self._keep(session, text)
+        try:
+            return await self._send_now(session, text, mode=mode, clear_draft=clear_draft)
+        except SendRefused:
+            if mode is SendMode.TURN and works(session):
+                return await self._keep(session, text)
+            raise
+
+    async def decided(self, session: LiveSession, message_id: str, *, limit: timedelta) -> Message:
+        """The message, once it waits no longer; as it is when the limit has passed, or the session is over.
+
+        One that is being sent is waited for all the same. Raises `UnknownMessage`.
+        """
+        began_seconds = anyio.current_time()
+        while True:
+            changed = self.messages.changes.next
+            message = await self._known(session, message_id)
+            waits = message.state is MessageState.WAITING
+            patience = limit if waits else max(limit, SENT_WITHIN)
+            left = began_seconds + patience.total_seconds() - anyio.current_time()
+            if message.state not in OPEN or left <= 0 or (waits and session.over):
+                return message
+            await _changed_or_over(changed, session, limit=timedelta(seconds=left), over_too=waits)
+
+    async def _must_wait(self, session: LiveSession) -> bool:
+        """Whether something runs, or is before it."""
+        try:
+            return works(session) or bool(await self.messages.all(session.id, states={MessageState.WAITING}))
+        except StoreUnusable:
+            return False
+
+    async def _send_now(self, session: LiveSession, text: str, *, mode: SendMode, clear_draft: bool) -> Sent:
         kind = MessageKind.STEER if mode is SendMode.STEER else MessageKind.PROMPT
-        message = Message(new_message_id(), session.id, text, kind, 0.0, MessageState.CLAIMED)
+        message = Message(new_message_id(), session.id, text, kind, 0.0, MessageState.SENDING)
         self._sending.add(message.id)
         try:
             sent = await send_now(self.messages, session, message, mode=mode, clear_draft=clear_draft)
         finally:
             self._sending.discard(message.id)
-        self._follow_unconfirmed(session, message, sent)
+        self._follow_sent(session, message, sent)
         return sent
 
     async def withdraw(self, session: LiveSession, message_id: str) -> None:
-        """Take a queued message back. Raises `UnknownMessage` or `NotWithdrawn`."""
-        message = await self.messages.get(session.id, message_id)
-        if message is None:
-            raise UnknownMessage(session.id, message_id)
-        if not await self.messages.move(message, MessageState.WITHDRAWN, expected={MessageState.QUEUED}):
+        """Take back a message that waits. Raises `UnknownMessage` or `NotWithdrawn`."""
+        message = await self._known(session, message_id)
+        if not await self.messages.move(message, MessageState.WITHDRAWN, expected={MessageState.WAITING}):
             found = await self.messages.get(session.id, message_id) or message
             raise NotWithdrawn(session.id, message_id, found.state)
 
     async def refuse_all(self, session: LiveSession) -> None:
-        """The session was stopped: what is queued goes to nobody."""
+        """The session was stopped: what waits goes to nobody."""
         try:
-            for message in await self.messages.all(session.id, states={MessageState.QUEUED}):
+            for message in await self.messages.all(session.id, states={MessageState.WAITING}):
                 await self._refuse(message)
         except StoreUnusable:
-            log.exception("session %s: its queued messages could not be refused", session.id)
+            log.exception("session %s: its waiting messages could not be refused", session.id)
 
     def obstacle(self, session: LiveSession) -> str | None:
-        """What queued messages wait for; None when nothing is known to be in their way."""
+        """What messages wait for; None when nothing is known to be in their way."""
         if session.over:
             return f"the session is {session.over}"
         if session.turns.current is not None:
@@ -90,7 +132,7 @@ class MessageQueue:
 
     def reason(self, session_id: str) -> str | None:
         """Why a session must be kept although it does nothing."""
-        return "a message is queued for it" if session_id in self._working else None
+        return "a message waits for it" if session_id in self._working else None
 
     def wake(self, session: LiveSession) -> None:
         """Something was queued, or the session goes on, or was found again: deliver what can be."""
@@ -98,6 +140,12 @@ class MessageQueue:
         if session.id not in self._working:
             self._working.add(session.id)
             self.owner.start_soon(self._work, session, name=f"messages of {session.id}")
+
+    async def _known(self, session: LiveSession, message_id: str) -> Message:
+        message = await self.messages.get(session.id, message_id)
+        if message is None:
+            raise UnknownMessage(session.id, message_id)
+        return message
 
     async def _keep(self, session: LiveSession, text: str) -> Sent:
         check_text(session.id, text)
@@ -111,14 +159,15 @@ class MessageQueue:
         return Sent(SendOutcome.WAITING, None, message_id=message.id)
 
     async def _refuse(self, message: Message) -> None:
-        await self.messages.move(message, MessageState.REFUSED, expected={MessageState.QUEUED}, reason=STOPPED)
+        await self.messages.move(message, MessageState.REFUSED, expected={MessageState.WAITING}, reason=STOPPED)
 
     async def _work(self, session: LiveSession) -> None:
         while session.id in self._woken:
             self._woken.discard(session.id)
             try:
                 await self._settle_claimed(session)
-                await self._deliver_queued(session)
+                await self._follow_held_by_running_turn(session)
+                await self._deliver_waiting(session)
             except StoreUnusable as error:
                 log.warning("session %s: %s; its messages wait", session.id, error)
                 self._woken.add(session.id)
@@ -128,15 +177,15 @@ class MessageQueue:
         self._working.discard(session.id)
 
     async def _settle_claimed(self, session: LiveSession) -> None:
-        for message in await self.messages.all(session.id, states={MessageState.CLAIMED}):
+        for message in await self.messages.all(session.id, states={MessageState.SENDING}):
             if message.id not in self._sending and not await unsettled.settle(self.messages, session, message):
                 self._follow(session, message)
 
-    async def _deliver_queued(self, session: LiveSession) -> None:
-        while await self.messages.all(session.id, states={MessageState.QUEUED}) and await _comes_free(session):
-            queued = await self.messages.all(session.id, states={MessageState.QUEUED})
-            if queued:
-                await self._deliver(session, queued[0])
+    async def _deliver_waiting(self, session: LiveSession) -> None:
+        while await self.messages.all(session.id, states={MessageState.WAITING}) and await _comes_free(session):
+            waiting = await self.messages.all(session.id, states={MessageState.WAITING})
+            if waiting:
+                await self._deliver(session, waiting[0])
 
     async def _deliver(self, session: LiveSession, message: Message) -> None:
         try:
@@ -150,18 +199,51 @@ class MessageQueue:
             await session.wait_until(lambda: bool(session.over), limit=TRY_AGAIN_AFTER)
         else:
             self._obstacles.pop(session.id, None)
-            self._follow_unconfirmed(session, message, sent)
+            self._follow_sent(session, message, sent)
 
-    def _follow_unconfirmed(self, session: LiveSession, message: Message, sent: Sent) -> None:
+    def _follow_sent(self, session: LiveSession, message: Message, sent: Sent) -> None:
         if sent.outcome is SendOutcome.UNCONFIRMED:
             self._follow(session, message)
+        elif sent.outcome is SendOutcome.QUEUED and sent.turn_id is not None:
+            self._follow_held(session, message, sent.turn_id)
 
     def _follow(self, session: LiveSession, message: Message) -> None:
         self.owner.start_soon(unsettled.follow, self.messages, session, message, name=f"follow {message.id}")
 
+    def _follow_held(self, session: LiveSession, message: Message, turn_id: str) -> None:
+        if message.id not in self._held:
+            self._held.add(message.id)
+            self.owner.start_soon(self._until_taken_in, session, message, turn_id, name=f"held {message.id}")
+
+    async def _until_taken_in(self, session: LiveSession, message: Message, turn_id: str) -> None:
+        try:
+            await follow_held(self.messages, session, message, turn_id)
+        finally:
+            self._held.discard(message.id)
+
+    async def _follow_held_by_running_turn(self, session: LiveSession) -> None:
+        """What an earlier server sent as live input."""
+        turn = session.turns.current
+        if turn is not None:
+            for message in await self.messages.all(session.id, states={MessageState.QUEUED}):
+                if message.turn_id == turn.id:
+                    self._follow_held(session, message, turn.id)
+
+
+async def _changed_or_over(changed: anyio.Event, session: LiveSession, *, limit: timedelta, over_too: bool) -> None:
+    async with anyio.create_task_group() as group:
+
+        async def until_over() -> None:
+            await session.wait_until(lambda: over_too and bool(session.over), limit=limit)
+            group.cancel_scope.cancel()
+
+        group.start_soon(until_over)
+        await changed.wait()
+        group.cancel_scope.cancel()
+
 
 async def _comes_free(session: LiveSession) -> bool:
-    """Wait until a queued message can be delivered; False when the session is over."""
+    """Wait until a message can be delivered; False when the session is over."""
     while not session.over:
         await session.wait_until(lambda: bool(session.over) or _may_be_free(session), limit=LONGEST)
         try:

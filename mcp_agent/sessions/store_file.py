@@ -60,6 +60,6 @@ DELETE_EVENTS = "DELETE FROM events WHERE seq <= ?"
 DELETE_TURNS = "DELETE FROM turns WHERE turn_id IN (SELECT turn_id FROM turns WHERE ended_at < ? LIMIT ?)"
 DELETE_MESSAGES = (
     "DELETE FROM messages WHERE seq IN"
-    " (SELECT seq FROM messages WHERE at < ? AND state NOT IN ('queued', 'claimed') LIMIT ?)"
+    " (SELECT seq FROM messages WHERE at < ? AND state NOT IN ('waiting', 'sending') LIMIT ?)"
 )
 FORGET_SESSION = tuple(f"DELETE FROM {table} WHERE session_id = ?" for table in ("turns", "progress", "messages"))

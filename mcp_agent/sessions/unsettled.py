@@ -30,11 +30,11 @@ async def settle(messages: Messages, session: LiveSession, message: Message) -> 
     with suppress(TmuxError):
         await session.look()
     if turn := arrived_in(session, message):
-        state = MessageState.DELIVERED if _began(turn, message) else MessageState.QUEUED_BY_PROVIDER
-        await messages.move(message, state, expected={MessageState.CLAIMED}, turn_id=turn.id)
+        state = MessageState.DELIVERED if _began(turn, message) else MessageState.QUEUED
+        await messages.move(message, state, expected={MessageState.SENDING}, turn_id=turn.id)
         return True
     reason = TAKEN_OUT if await _take_out(session, message) else LEFT_BEHIND
-    await messages.move(message, MessageState.UNCONFIRMED, expected={MessageState.CLAIMED}, reason=reason)
+    await messages.move(message, MessageState.UNCONFIRMED, expected={MessageState.SENDING}, reason=reason)
     return False
 
 
@@ -47,7 +47,7 @@ async def follow(messages: Messages, session: LiveSession, message: Message) -> 
     finally:
         session.forget_prompt(expected)
     if expected.turn is not None:
-        state = MessageState.QUEUED_BY_PROVIDER if expected.joined else MessageState.DELIVERED
+        state = MessageState.QUEUED if expected.joined else MessageState.DELIVERED
         log.info("session %s: message %s arrived late", session.id, message.id)
         try:
             await messages.move(message, state, expected={MessageState.UNCONFIRMED}, turn_id=expected.turn.id)

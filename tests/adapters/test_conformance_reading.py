@@ -14,7 +14,9 @@ from mcp_agent import registry
 from mcp_agent.adapter import Adapter, Blocked, Composer, Ready, Screen, Source
 
 ADAPTERS = registry.load_all()
-TMUX_KEY = re.compile(r"^(?:[CMS]-){0,3}(?:[!-~]|Enter|Escape|Tab|BTab|BSpace|Space|Up|Down|Left|Right|Home|End|DC|IC|PageUp|PageDown|F\d+)$")
+TMUX_KEY = re.compile(
+    r"^(?:[CMS]-){0,3}(?:[!-~]|Enter|Escape|Tab|BTab|BSpace|Space|Up|Down|Left|Right|Home|End|DC|IC|PageUp|PageDown|F\d+)$"
+)
 ROWS = st.lists(
     st.text(max_size=12)
     | st.sampled_from(

@@ -96,7 +96,7 @@ class Person:
         out, err = process.communicate(timeout=BOUND_SECONDS)
         return self._checked(process.returncode, out, err)
 
-    def at_terminal(self, *arguments: str) -> pexpect.spawn[str]:
+    def at_terminal(self, *arguments: str, dimensions: tuple[int, int] = (24, 80)) -> pexpect.spawn[str]:
         """Start a command at a terminal of its own."""
         return pexpect.spawn(
             COMMAND,
@@ -105,7 +105,13 @@ class Person:
             env=self.environment,
             timeout=BOUND_SECONDS,
             encoding="utf-8",
+            dimensions=dimensions,
         )
+
+    def printed(self, *arguments: str, columns: int) -> str:
+        """What a command prints to a terminal of this width."""
+        with self.at_terminal(*arguments, dimensions=(40, columns)) as terminal:
+            return str(terminal.read()).replace("\r\n", "\n")
 
     def ask(self, prompt: str) -> tuple[str, ...]:
         return ("ask", "--provider", "scripted", "--trust", "--allow-tool", "execute_shell_command", prompt)

@@ -276,3 +276,36 @@ def test_an_error_is_json_too_for_who_asked_for_it(person: Person) -> None:
         "message": "no session nope; see `mcp-agent session list`",
         "exit_code": 2,
     }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("session", "lst"), ("No such command 'lst'", "`mcp-agent session --help`")),
+        (("session", "ask"), ("Missing argument 'SESSION'", "`mcp-agent session ask --help`")),
+        (("ask", "x", "--provider", "scripted", "--deadline", "0"), ("--deadline 0", "more than 0s")),
+        (("calls", "list", "--nothing"), ("--nothing", "`mcp-agent calls list --help`")),
+    ],
+)
+def test_a_command_line_that_cannot_be_read_is_one_line_and_one_json_object(
+    person: Person, arguments: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    assert_one_line(person.run(*arguments), 2, *words)
+    told = person.run(*arguments, "--json")
+    assert (told.status, told.err.count("\n")) == (2, 1)
+    assert told.json["error"]["kind"] == "UsageError"
+    assert told.json["error"]["exit_code"] == 2
+    assert_untouched(person)
+
+
+def test_a_command_without_anything_prints_its_help(person: Person) -> None:
+    done = person.run("session")
+    assert (done.status, done.err) == (2, "")
+    assert "Usage: mcp-agent session" in done.out
+
+
+@pytest.mark.parametrize("more", [(), ("--model-endpoint", "http://127.0.0.1:1")])
+def test_a_variable_that_names_no_key_is_told(person: Person, more: tuple[str, ...]) -> None:
+    done = person.run(*START, "--model-key-variable", "NO_SUCH_KEY", *more)
+    assert_one_line(done, 2, "--model-key-variable")
+    assert_untouched(person)

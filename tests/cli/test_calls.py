@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 from typing import TYPE_CHECKING, Any
 
@@ -99,8 +100,11 @@ def test_a_tool_is_called_by_hand_and_its_call_is_listed_and_shown(person: Perso
 def test_a_running_call_is_shown_with_the_limit_that_fires_next_and_can_be_cancelled(person: Person) -> None:
     command = person.begin(*SHELL, '{"command": "sleep 600"}')
     call_id = running_call(person)
-    assert "tool_wait in 0:1" in person.run("calls", "list").out
-    assert "wait:      goes on; tool_wait in 0:1" in person.run("calls", "show", call_id).out
+    (row,) = [line for line in person.run("calls", "list").out.splitlines() if call_id in line]
+    assert re.search(r"running .* -  +the wait ends in 14m5\ds \(tool_wait\)", row)
+    shown = person.run("calls", "show", call_id).out
+    assert "wait:      goes on\n" in shown
+    assert re.search(r"limit:     the wait ends in 14m5\ds \(tool_wait\)", shown)
     waited = person.run("calls", "wait", call_id, "--timeout", "0s", "--json")
     assert (waited.status, waited.json["happened"]) == (1, None)
     assert person.run("calls", "cancel", call_id).out == "cancelled\n"
@@ -138,10 +142,29 @@ def test_an_unknown_call_is_listed_gates_its_repetition_and_is_resolved(person: 
     person.finish(command)
 
 
+def test_a_narrow_terminal_cuts_no_call_id_and_no_state(person: Person) -> None:
+    assert person.run("calls", "list").out == "no calls\n"
+    call_id = shell(person, "true")["call_id"]
+    for columns in (60, 80):
+        shown = person.printed("calls", "list", columns=columns)
+        assert re.search(rf"{call_id} +succeeded", shown)
+        assert "…" not in shown
+
+
+@pytest.mark.contract("W8")
+def test_nothing_is_decided_about_a_call_of_which_the_outcome_was_observed(person: Person) -> None:
+    call_id = shell(person, "exit 3")["call_id"]
+    refused = person.run("calls", "resolve", call_id, "--happened")
+    assert_one_line(refused, 2, call_id, "was observed: it failed", "nothing was changed")
+    assert person.run("calls", "show", call_id, "--json").json["resolution"] is None
+
+
 def test_old_calls_are_forgotten(person: Person) -> None:
     shell(person, "true")
+    assert_one_line(person.run("calls", "prune", "--days", "0"), 2, "use 1 or more", "--all")
+    assert_one_line(person.run("calls", "prune", "--days", "1", "--all"), 2, "--all")
     assert person.run("calls", "prune").out == "0 calls forgotten\n"
-    assert person.run("calls", "prune", "--days", "0", "--json").json == {"forgotten": 1}
+    assert person.run("calls", "prune", "--all", "--json").json == {"forgotten": 1}
     assert calls(person) == []
 
 
@@ -163,7 +186,9 @@ def test_arguments_that_will_not_do_are_refused(person: Person, arguments: str, 
 
 
 def test_an_unknown_tool_is_told_with_the_known_ones(person: Person) -> None:
-    assert_one_line(person.run("tools", "call", "nothing"), 2, "unknown tool 'nothing'", "execute_shell_command")
+    assert_one_line(
+        person.run("tools", "call", "nothing"), 2, "unknown tool 'nothing'; this server has", "execute_shell_command"
+    )
 
 
 @pytest.mark.parametrize("command", [("show",), ("wait",), ("cancel",), ("resolve", "--happened")])

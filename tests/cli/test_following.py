@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mcp_agent.cli.session.events import _line
 from mcp_agent.server.client import Client
 from mcp_agent.state import StateDirectory
 from tests.cli.conftest import eventually
@@ -138,3 +140,11 @@ def test_a_cursor_that_is_none_is_exit_2_before_any_server_is_started(person: Pe
 
     assert (done.status, done.out) == (2, "")
     assert not person.home.exists()
+
+
+def test_events_tell_when_with_date_and_zone_and_no_needless_digits() -> None:
+    facts = {"at": 1.5, "elapsed_seconds": 3.0000004, "cancelled_calls": 0}
+    line = _line({"seq": 1, "at": 0.25, "kind": "session.closed", "facts": facts})
+    times = re.findall(r"19[67]\d-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d", line)
+    assert len(times) == 2
+    assert line.endswith(f"at={times[1]} elapsed_seconds=3 cancelled_calls=0")

@@ -39,9 +39,32 @@ def test_several_sessions_and_all_of_them_are_stopped_at_once(person: Person) ->
     assert states(person) == {one: "stopped", two: "stopped", three: "ready"}
 
     everything = person.run("session", "stop", "--all", "--cascade", "--json")
-    assert everything.json == {"sessions": [{"session": three, "cancelled_calls": 0}]}
+    assert everything.json == {
+        "sessions": [{"session_id": three, "name": "three", "state": "stopped", "cancelled_calls": 0}]
+    }
     assert person.run("session", "stop", "--all").out == "0 sessions were stopped; 0 tool calls were cancelled\n"
     assert person.processes() == []
+
+
+@pytest.mark.contract("S8")
+def test_a_stop_has_one_shape_for_programs_and_counts_each_session_once(person: Person) -> None:
+    one = start(person, "--name", "one")
+    stopped = {"session_id": one, "name": "one", "state": "stopped", "cancelled_calls": 0}
+    assert person.run("session", "stop", "one", one, "--json").json == {"sessions": [stopped]}
+    partly = person.run("session", "stop", "one", "nobody", "nothing", "--json")
+    assert (partly.status, partly.json["sessions"], partly.json["error"]["exit_code"]) == (2, [stopped], 2)
+    assert partly.err.count("\n") == 2
+    wrong = person.run("session", "stop", "nobody", "--json")
+    assert (wrong.status, wrong.json["sessions"], wrong.json["error"]["kind"]) == (2, [], "UnknownSession")
+
+    assert person.run("session", "stop", "one").out == "was stopped already\n"
+    person.run("server", "stop")
+    assert person.run("session", "stop", "one").out == "was stopped already\n"
+    told = person.run("session", "events", "one").out
+    assert told.count("session.closed") == 1
+    two = start(person, "--name", "two")
+    both = person.run("session", "stop", "one", "two", two).out
+    assert both == "1 session was stopped; 0 tool calls were cancelled; 1 session was stopped already\n"
 
 
 @pytest.mark.parametrize("arguments", [(), ("--all", "one")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING
 
 import pytest
@@ -35,9 +36,9 @@ def test_messages_are_queued_listed_withdrawn_and_steered(person: Person, sessio
     plain = person.run("session", "messages", session).out
     assert [row for row in plain.splitlines() if message in row and "a turn runs" in row and "later" in row]
     assert person.run("session", "withdraw", session, message).out == f"withdrawn {message}\n"
-    assert "is withdrawn" in one_line(person.run("session", "withdraw", session, message), 1)
+    assert "it was withdrawn before" in one_line(person.run("session", "withdraw", session, message), 1)
     listed = person.run("session", "messages", session, "--json").json["messages"]
-    assert [one["state"] for one in listed] == ["delivered", "withdrawn", "queued_by_provider"]
+    assert [one["state"] for one in listed] == ["delivered", "withdrawn", "queued"]
     assert set(listed[0]) == {
         *("id", "kind", "state", "text", "created_at", "claimed_at", "turn_id", "reason", "waits_for"),
     }
@@ -51,7 +52,38 @@ def test_a_session_is_asked_and_stays_whatever_the_deadline_did(person: Person, 
     assert "layer=turn_deadline" in told
     assert "the session shows its prompt again" in told
     again = person.run("session", "ask", session, "-", "--json", stdin=b"once more").json
-    assert (again["session"], again["turn"]["final_text"]) == (session, "ECHO: once more")
+    assert (again["session_id"], again["turn"]["final_text"]) == (session, "ECHO: once more")
+
+
+@pytest.mark.contract("T10", "I5")
+def test_an_ask_joins_nobodys_turn_and_its_deadline_withdraws_it_and_interrupts_nobody(
+    person: Person, session: str
+) -> None:
+    running = person.run("session", "send", session, BUILT_IN_SLEEP).out.split()[1]
+    told = one_line(person.run("session", "ask", session, "--deadline", "1s", "mine"), 1)
+    assert "layer=turn_deadline" in told
+    assert "(a turn runs) and was withdrawn: it was not run and will not be" in told
+    [turn] = person.run("session", "history", session, "--json").json["turns"]
+    assert (turn["id"], turn["outcome"], turn["live_inputs"]) == (running, None, [])
+
+    command = person.begin("session", "ask", session, "mine after all")
+    eventually(lambda: " waiting " in person.run("session", "messages", session).out)
+    person.run("session", "interrupt", session)
+    assert person.finish(command).out == "ECHO: mine after all\n"
+
+
+def test_who_leaves_an_ask_hears_what_becomes_of_the_prompt(person: Person, session: str) -> None:
+    command = person.begin("session", "ask", session, BUILT_IN_SLEEP)
+    eventually(person.sleeping)
+    second = person.begin("session", "ask", session, "behind it")
+    eventually(lambda: " waiting " in person.run("session", "messages", session).out)
+
+    second.send_signal(signal.SIGINT)
+    assert "stopped waiting; the prompt waited still and was withdrawn" in one_line(person.finish(second), 130)
+    command.send_signal(signal.SIGINT)
+    told = one_line(person.finish(command), 130)
+    assert told == (f"mcp-agent: stopped waiting; the turn goes on: `mcp-agent session interrupt {session}` ends it\n")
+    assert person.sleeping()
 
 
 @pytest.mark.contract("I3")

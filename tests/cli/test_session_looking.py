@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import TYPE_CHECKING
+
+import pytest
 
 from tests.cli.conftest import BUILT_IN_SLEEP, eventually
 
@@ -37,6 +41,35 @@ def test_a_list_tells_the_running_turn_or_how_long_there_was_none(person: Person
     (row,) = [line for line in person.run("session", "list").out.splitlines() if "work" in line]
     assert turn in row
     person.run("session", "interrupt", "work")
+    eventually(lambda: person.sessions()[0]["idle_seconds"] is not None)
+
+
+def test_a_narrow_terminal_leaves_columns_out_and_cuts_no_name_and_no_state(person: Person) -> None:
+    name = "a-name-of-thirty-two-characters-"
+    session = person.run(*START, "--name", name).out.strip()
+    for columns in (60, 80):
+        shown = person.printed("session", "list", columns=columns)
+        assert re.search(rf"{session} +{name} +ready", shown)
+        assert "…" not in shown
+        assert "directory" not in shown
+
+
+@pytest.mark.contract("S9")
+def test_a_session_is_idle_since_its_latest_launch_and_not_while_somebody_is_attached(person: Person) -> None:
+    session = person.run(*START, "--name", "work").out.strip()
+    person.run("session", "stop", "work")
+    record = person.home / "sessions" / session / "session.json"
+    old = json.loads(record.read_text()) | {"created_at": 0.0}
+    person.run("server", "stop")
+    record.write_text(json.dumps(old))
+    person.run("session", "resume", "work")
+    assert person.sessions()[0]["idle_seconds"] < 3600
+
+    attached = person.at_terminal("session", "attach", "work")
+    eventually(lambda: person.sessions()[0]["idle_seconds"] is None)
+    (row,) = [line for line in person.run("session", "list").out.splitlines() if "work" in line]
+    assert row.split()[5] == "-", row
+    attached.close(force=True)
     eventually(lambda: person.sessions()[0]["idle_seconds"] is not None)
 
 

@@ -178,6 +178,27 @@ async def test_a_real_model_that_does_not_follow_is_asked_once_more(
 
 @pytest.mark.anyio
 @pytest.mark.contract("X3")
+async def test_a_cli_that_did_not_come_up_is_reported_with_its_last_screen_and_a_log_that_is_kept_when_asked(
+    options: ChatOptions,
+    listener: Listener,
+    short_tmp: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    began: list[str] = []
+    screen = "\n".join(["left out", *(f"line {n}" for n in range(12)), "", ""])
+    error = RemoteError("PromptReadyTimedOut", "TIMEOUT: layer=prompt_ready", fields={"screen": screen})
+    monkeypatch.setattr(coding_agent_chat, "PROBES", {"launch": raises(error), "later": begins})
+    report = await run_chat(replace(options, keep=True), replace(listener, begins=began.append))
+    failed, later = report.probes
+    assert failed.evidence["screen"] == [f"line {n}" for n in range(12)]
+    log = Path(str(failed.evidence["server_log"]))
+    assert [log] == list(short_tmp.glob("mcp-agent-server-*.log"))
+    assert log.stat().st_mode & 0o077 == 0
+    assert (later.result, later.evidence, began) == (NOT_RUN, {}, ["launch"])
+
+
+@pytest.mark.anyio
+@pytest.mark.contract("X3")
 async def test_real_without_credentials_is_not_run_with_the_reason(options: ChatOptions, listener: Listener) -> None:
     report = await run_chat(replace(options, model_server="real"), listener)
     assert (report.result, report.exit_code, report.probes) == (Result.NOT_RUN, 3, ())

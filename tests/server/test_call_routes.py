@@ -64,12 +64,13 @@ def test_a_call_that_is_still_waited_for_is_not_decided_about(server: Server, se
         server.client.post(f"/calls/{call_id}/resolve", {"happened": False})
 
 
-def test_what_the_owner_decides_is_added_to_the_record(server: Server, session: str) -> None:
+@pytest.mark.contract("W8")
+def test_the_owner_decides_nothing_about_an_outcome_that_was_observed(server: Server, session: str) -> None:
     server.call(session, ECHO)
-    shown: Any = server.client.post("/calls/call_1/resolve", {"happened": False, "note": "I looked"})
-    assert shown["resolution"] == {"happened": False, "note": "I looked", "by": "owner"}
-    assert shown["happened"] == "succeeded"
-    assert shown["contradictions"]
+    with pytest.raises(RemoteError, match=r"call_1 was observed: it succeeded; nothing was changed"):
+        server.client.post("/calls/call_1/resolve", {"happened": False, "note": "I looked"})
+    shown: Any = server.client.get("/calls/call_1")
+    assert (shown["happened"], shown["resolution"], shown["contradictions"]) == ("succeeded", None, [])
 
 
 def test_pruning_forgets_ended_calls_with_their_outputs(server: Server, session: str) -> None:

@@ -250,7 +250,8 @@ def test_stopping_a_session_cancels_its_calls_and_leaves_nothing(server: Server,
     bridge.begin("execute_shell_command", command=HOSTILE)
     call_id = server.running_call(session)
     stopped = server.client.post(f"/sessions/{session}/stop", waits=True)
-    assert stopped == {"cancelled_calls": 1, "state": "stopped"}
+    facts = {"session_id": session, "name": None, "state": "stopped", "cancelled_calls": 1}
+    assert stopped == {**facts, "already_stopped": False}
     assert processes_of_call(call_id) == []
     text = bridge.read()["result"]["content"][0]["text"]
     assert text.startswith("CANCELED: layer=cancel owner=session tool=execute_shell_command")

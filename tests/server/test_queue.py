@@ -71,7 +71,7 @@ def test_what_was_queued_while_a_turn_ran_outlives_the_server_and_is_delivered_i
         session.queue(f"message {number}")
     server.crash()
     server.start_again()
-    assert session.states() == ["delivered", "queued", "queued", "queued"]
+    assert session.states() == ["delivered", "waiting", "waiting", "waiting"]
     assert session.messages()[1]["waits_for"] == "a turn runs"
 
     gate.touch()
@@ -85,7 +85,7 @@ def test_a_server_that_dies_while_it_types_leaves_an_unconfirmed_message_and_a_u
 ) -> None:
     session = Sessions(server, short_tmp / "record", eats_enters=1)
     session.queue("half way")
-    session.until("claimed")
+    session.until("sending")
     server.crash()
     server.start_again()
     session.until("unconfirmed")
@@ -99,7 +99,7 @@ def test_a_server_that_dies_while_it_types_leaves_an_unconfirmed_message_and_a_u
 def test_what_the_cli_told_while_no_server_ran_decides(server: Server, short_tmp: Path) -> None:
     session = Sessions(server, short_tmp / "record", eats_enters=1)
     session.queue("told meanwhile")
-    session.until("claimed")
+    session.until("sending")
     server.crash()
     events = server.state.session(session.id) / "events"
     told = {"event": "prompt_accepted", "text": "told meanwhile", "queued": False}
@@ -122,7 +122,7 @@ def test_a_server_that_is_killed_at_any_moment_delivers_nothing_twice_and_nothin
         time.sleep(moment.uniform(0, 0.6))
         server.crash()
         server.start_again()
-    eventually(lambda: not {"queued", "claimed"} & set(session.states()))
+    eventually(lambda: not {"waiting", "sending"} & set(session.states()))
 
     submitted = session.submitted()
     certain = [message["text"] for message in session.messages() if message["state"] == "delivered"]

@@ -195,8 +195,8 @@ def test_every_state_is_right_again_and_every_message_arrives_once_or_is_unconfi
     bring_about(fleet)
     end(fleet.server, how)
     with SessionStore.open(fleet.server.state.session_store) as store:
-        [crossed] = store.messages(fleet.ids["crossed"], states={MessageState.QUEUED})
-        assert store.set_message(crossed.id, MessageState.CLAIMED, expected={MessageState.QUEUED})
+        [crossed] = store.messages(fleet.ids["crossed"], states={MessageState.WAITING})
+        assert store.set_message(crossed.id, MessageState.SENDING, expected={MessageState.WAITING})
 
     fleet.server.start_again()
 

@@ -48,6 +48,7 @@ class Plain:
     title = "Plain"
     executable = "true"
     install_hint = "nothing"
+    tested_versions: Sequence[str] = ()
     limits = ProviderLimits()
     client_ceiling: ClientCeiling | None = None
     live_input = LiveInput.SAME_TURN

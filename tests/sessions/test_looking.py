@@ -116,7 +116,7 @@ async def test_without_any_hint_it_looks_after_a_beat_and_then_seldom() -> None:
 
 async def test_what_stands_in_files_is_found_by_the_next_beat() -> None:
     async with looking() as (looker, _):
-        await anyio.sleep(600)
+        await anyio.sleep((10 * LOOK_AGAIN_AFTER + BEAT + SETTLE).total_seconds())
         looker.files = True
         assert await looks_in(looker, BEAT + SETTLE) >= 1
 

@@ -36,7 +36,8 @@ def attach(
     with client() as server:
         found = server.get(f"/sessions/{session}")
     if found["attach"] is None:
-        raise SessionEnded(str(found["id"]), str(found["state"]))
+        how = f"{found['state']}; `mcp-agent session resume {found['id']}` goes on with its conversation"
+        raise SessionEnded(str(found["id"]), how)
     _become_tmux(executable, str(cast("Json", found["pane"])["tmux_session_id"]), read_only=read_only)
 
 

@@ -1,59 +1,68 @@
 """`mcp-agent session stop`."""
 
+from collections.abc import Sequence
 from typing import Annotated, cast
 
 import typer
 
-from mcp_agent.cli.context import client, print_json
+from mcp_agent.cli.context import client, error_facts, print_json, told_as_well
 from mcp_agent.cli.options import AsJson
 from mcp_agent.cli.phrases import counted
 from mcp_agent.cli.session.named import SessionIds
 from mcp_agent.errors import McpAgentError, UsageError
 from mcp_agent.server.client import Client, Json
 
+_FACTS = ("session_id", "name", "state", "cancelled_calls")
+_CASCADE = "Also end durable work that it started; sessions start none yet, so this changes nothing."
+
 
 def stop(
     sessions: SessionIds = None,
     *,
     every: Annotated[bool, typer.Option("--all", help="Every session.")] = False,
-    cascade: Annotated[bool, typer.Option("--cascade", help="End the executions that it started, too.")] = False,
+    cascade: Annotated[bool, typer.Option("--cascade", help=_CASCADE)] = False,
     as_json: AsJson = False,
 ) -> None:
     """Stop sessions: their tool calls, their CLIs and all that those started, their panes."""
     if every == bool(sessions):
         raise UsageError("name the sessions to stop, or say --all")
     with client() as server:
-        stopped, failed = _stop_all(server) if every else _stop_each(server, sessions or [], cascade=cascade)
+        stopped, failures = _stop_all(server) if every else _stop_each(server, sessions or [], cascade=cascade)
     if as_json:
-        print_json(stopped[0] if sessions and len(sessions) == 1 and stopped else {"sessions": stopped})
-    else:
-        typer.echo(_told(stopped, every=every))
-    if failed is not None:
-        raise failed
+        print_json({"sessions": [{fact: answer[fact] for fact in _FACTS} for answer in stopped], **_error(failures)})
+    elif stopped or every:
+        typer.echo(_told(stopped, one=not every and len(stopped) == 1 and not failures))
+    if failures:
+        told_as_well(*failures)
 
 
-def _stop_each(server: Client, sessions: list[str], *, cascade: bool) -> tuple[list[Json], McpAgentError | None]:
-    """What was stopped, and the first thing that went wrong: one wrong name spares no other session."""
-    stopped, failed = [], None
-    for session in sessions:
+def _stop_each(server: Client, sessions: list[str], *, cascade: bool) -> tuple[list[Json], list[McpAgentError]]:
+    """What was stopped, each session once, and all that went wrong: one wrong name spares no other session."""
+    stopped: dict[str, Json] = {}
+    failures = []
+    for session in dict.fromkeys(sessions):
         try:
             answer = server.post(f"/sessions/{session}/stop{'?cascade=true' if cascade else ''}", waits=True)
         except McpAgentError as error:
-            if len(sessions) == 1:
-                raise
-            failed = failed or error
+            failures.append(error)
         else:
-            stopped.append(answer if len(sessions) == 1 else {"session": session, **answer})
-    return stopped, failed
+            stopped.setdefault(str(answer["session_id"]), answer)
+    return list(stopped.values()), failures
 
 
-def _stop_all(server: Client) -> tuple[list[Json], None]:
-    found = cast("dict[str, int]", server.post("/server/sessions/stop", waits=True)["sessions"])
-    return [{"session": session, "cancelled_calls": calls} for session, calls in found.items()], None
+def _stop_all(server: Client) -> tuple[list[Json], list[McpAgentError]]:
+    return cast("list[Json]", server.post("/server/sessions/stop", waits=True)["sessions"]), []
 
 
-def _told(stopped: list[Json], *, every: bool) -> str:
-    calls = counted(sum(cast("int", answer["cancelled_calls"]) for answer in stopped), "tool call")
-    if not every and len(stopped) == 1:
-        return f"stopped; {calls} cancelled"
-    return f"{counted(len(stopped), 'session')} stopped; {calls} cancelled"
+def _error(failures: Sequence[McpAgentError]) -> Json:
+    return {"error": error_facts(failures[0])} if failures else {}
+
+
+def _told(stopped: Sequence[Json], *, one: bool) -> str:
+    """What was done, in words; of sessions that were stopped before, that nothing was."""
+    already = sum(bool(answer.get("already_stopped")) for answer in stopped)
+    calls = f"{counted(sum(cast('int', answer['cancelled_calls']) for answer in stopped), 'tool call')} cancelled"
+    if one:
+        return "was stopped already" if already else f"stopped; {calls}"
+    before = f"; {counted(already, 'session')} stopped already" if already else ""
+    return f"{counted(len(stopped) - already, 'session')} stopped; {calls}{before}"

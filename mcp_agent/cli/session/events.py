@@ -113,10 +113,21 @@ def _events_of(page: Json) -> list[Json]:
 
 
 def _line(event: Json) -> str:
-    at = datetime.fromtimestamp(cast("float", event["at"])).astimezone()
     facts = {name: value for name, value in cast("Json", event["facts"]).items() if value is not None}
-    told = " ".join(f"{name}={_word(value)}" for name, value in facts.items())
-    return f"{event['seq']:>6}  {at:%H:%M:%S}  {event['kind']:<18}  {told}".rstrip()
+    told = " ".join(f"{name}={_word(_readable(name, value))}" for name, value in facts.items())
+    return f"{event['seq']:>6}  {_time(event['at'])}  {event['kind']:<18}  {told}".rstrip()
+
+
+def _readable(name: str, value: object) -> object:
+    """Times as people write them; other numbers without digits that nobody reads."""
+    if not isinstance(value, float):
+        return value
+    return _time(value) if name == "at" or name.endswith("_at") else f"{value:.3f}".rstrip("0").rstrip(".")
+
+
+def _time(at: object) -> str:
+    """A wall-clock epoch in local time, with its date and its zone."""
+    return datetime.fromtimestamp(cast("float", at)).astimezone().isoformat(timespec="seconds")
 
 
 def _word(value: object) -> str:

@@ -1,15 +1,9 @@
 """`mcp-agent session list|show|screen`."""
 
-import sys
-import time
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import timedelta
+from collections.abc import Iterator, Sequence
 from typing import Annotated, cast
 
 import typer
-from rich import box
-from rich.console import Console
-from rich.table import Column, Table
 
 from mcp_agent.cli.context import (
     client,
@@ -18,8 +12,9 @@ from mcp_agent.cli.context import (
     state_directory,
 )
 from mcp_agent.cli.options import AsJson
+from mcp_agent.cli.phrases import ago, span
 from mcp_agent.cli.session.named import SessionId
-from mcp_agent.durations import format_duration
+from mcp_agent.cli.tables import Row, print_table
 from mcp_agent.errors import ServerUnreachable
 from mcp_agent.server.client import Json
 from mcp_agent.server.starting import holds_lock
@@ -27,8 +22,8 @@ from mcp_agent.sessions.record import load_records
 from mcp_agent.sessions.record_views import recorded_view
 from mcp_agent.sessions.signals import SessionState
 
-_PIPED_WIDTH = 500
-"""No cell of a table that a program reads is cut or folded."""
+_WHOLE = ("session", "name", "state")
+_SPARE = ("directory", "provider", "age", "turn", "idle")
 
 
 def list_sessions(
@@ -42,7 +37,7 @@ def list_sessions(
     if as_json:
         print_json({"sessions": shown})
     elif shown:
-        Console(width=None if sys.stdout.isatty() else _PIPED_WIDTH).print(_table(shown))
+        print_table([_row(session) for session in shown], whole=_WHOLE, spare=_SPARE)
     else:
         typer.echo("no sessions" + (f"; --all shows the {_stopped(len(found))}" if found else ""))
 
@@ -62,25 +57,17 @@ def _stopped(count: int) -> str:
     return "one that was stopped" if count == 1 else f"{count} that were stopped"
 
 
-def _table(sessions: Iterable[Json]) -> Table:
-    whole = Column("session", no_wrap=True)
-    table = Table(whole, "name", "provider", "state", "age", "idle", "turn", "directory", box=box.SIMPLE_HEAD)
-    for session in sessions:
-        table.add_row(
-            str(session["id"]),
-            str(session["name"] or ""),
-            str(session["provider"]),
-            _state(session),
-            _duration(time.time() - cast("float", session["created_at"])),
-            _duration(cast("float | None", session["idle_seconds"])),
-            str(session["current_turn"] or ""),
-            str(session["working_directory"]),
-        )
-    return table
-
-
-def _duration(seconds: float | None) -> str:
-    return "" if seconds is None else format_duration(timedelta(seconds=max(0, int(seconds))))
+def _row(session: Json) -> Row:
+    return {
+        "session": str(session["id"]),
+        "name": str(session["name"] or ""),
+        "provider": str(session["provider"]),
+        "state": _state(session),
+        "age": ago(session["created_at"]),
+        "idle": span(session["idle_seconds"]),
+        "turn": str(session["current_turn"] or ""),
+        "directory": str(session["working_directory"]),
+    }
 
 
 def show(session: SessionId, *, as_json: AsJson = False) -> None:

@@ -38,8 +38,8 @@ def messages(session: SessionId, *, as_json: AsJson = False) -> None:
     for row in rows:
         sent = datetime.fromtimestamp(cast("float", row["created_at"])).astimezone()
         why = Text(str(row["waits_for"] or row["reason"] or ""))
-        state = "steered" if row["kind"] == "steer" and row["turn_id"] else str(row["state"])
-        table.add_row(str(row["id"]), f"{sent:%H:%M:%S}", state, str(row["turn_id"] or ""), why, _short(row))
+        state, turn = str(row["state"]), str(row["turn_id"] or "")
+        table.add_row(str(row["id"]), f"{sent:%H:%M:%S}", state, turn, why, _short(row))
     Console(width=None if sys.stdout.isatty() else _PIPED_WIDTH).print(table)
 
 

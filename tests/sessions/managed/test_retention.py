@@ -63,6 +63,17 @@ async def test_an_idle_session_is_stopped_and_its_record_says_why(house: House) 
         assert (record.closed.limit, record.closed.setting, record.closed.by) == (SHORT, "--idle-retention", "server")
 
 
+@pytest.mark.contract("S8")
+async def test_the_end_of_an_idle_session_is_one_event_with_all_facts(house: House) -> None:
+    async with house.server() as manager:
+        session = await manager.start(house.options(idle_retention=SHORT))
+        assert await becomes(session, "stopped")
+        await manager.stop(session.id)
+        events = manager.store.events(after=0, session_id=session.id, limit=100).events
+    (closed,) = [event.facts for event in events if event.kind == "session.closed"]
+    assert (closed["layer"], closed["by"], closed["cancelled_calls"]) == ("idle_retention", "server", 2)
+
+
 async def test_a_later_server_still_says_why(house: House) -> None:
     async with house.server() as manager:
         session = await manager.start(house.options(idle_retention=SHORT))

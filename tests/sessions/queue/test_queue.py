@@ -52,7 +52,7 @@ async def test_a_message_is_kept_while_a_turn_runs_and_delivered_when_it_ends(op
         desk.cli.tell(accepted="long work")
         await desk.queued("later")
         await anyio.sleep(3600)
-        assert await desk.states() == [("later", "queued")]
+        assert await desk.states() == [("later", "waiting")]
         assert desk.queue.obstacle(desk.session) == "a turn runs"
 
         desk.cli.tell(ended="completed")
@@ -72,7 +72,7 @@ async def test_it_is_claimed_on_disk_before_its_text_is_placed(open_desk: Desks)
         desk.cli.pane.on_input = take
         await desk.queued("hello")
         await desk.until("delivered")
-        assert states == ["claimed", "claimed"]
+        assert states == ["sending", "sending"]
 
 
 async def test_any_number_of_triggers_deliver_it_once(open_desk: Desks) -> None:
@@ -107,7 +107,7 @@ async def test_a_draft_is_waited_for_and_left_alone(open_desk: Desks) -> None:
         desk.cli.draw()
         await desk.queued("patient")
         await anyio.sleep(3600)
-        assert await desk.states() == [("patient", "queued")]
+        assert await desk.states() == [("patient", "waiting")]
         assert desk.cli.pane.inputs == []
 
         desk.cli.draft = ""
@@ -135,7 +135,7 @@ async def test_a_limited_session_gets_its_messages_once_the_limit_is_over(open_d
         await desk.queued("patient")
         await anyio.sleep(3600)
         assert (await desk.states(), desk.queue.obstacle(desk.session)) == (
-            [("patient", "queued")],
+            [("patient", "waiting")],
             "the session is limited",
         )
 
@@ -159,7 +159,7 @@ async def test_what_is_not_queued_cannot_be_withdrawn(open_desk: Desks) -> None:
         sent = await desk.queued("hello")
         await desk.until("delivered")
 
-        with pytest.raises(NotWithdrawn, match="is delivered and was not withdrawn"):
+        with pytest.raises(NotWithdrawn, match="was not withdrawn: it was delivered"):
             await desk.queue.withdraw(desk.session, sent.message_id or "")
         with pytest.raises(UnknownMessage):
             await desk.queue.withdraw(desk.session, "m-0")
@@ -217,7 +217,7 @@ async def test_a_steer_joins_the_turn_that_runs_and_is_refused_without_one(open_
         desk.cli.tell(accepted="long work")
         steered = await desk.queue.send(desk.session, "left", mode=SendMode.STEER)
         (message,) = await desk.all()
-        assert (steered.outcome, message.state, message.kind) == ("queued", "queued_by_provider", "steer")
+        assert (steered.outcome, message.state, message.kind) == ("queued", "queued", "steer")
 
 
 @pytest.mark.contract("I2")
@@ -253,7 +253,7 @@ async def test_a_message_that_tmux_could_not_be_handed_is_queued_still(open_desk
             while not states:  # noqa: ASYNC110 -- nothing tells
                 await anyio.sleep(0.05)
         await anyio.sleep(1)
-        assert await desk.states() == [("hello", "queued")]
+        assert await desk.states() == [("hello", "waiting")]
 
         bench.terminal.available = True
         await desk.until("delivered")
@@ -266,7 +266,7 @@ async def test_a_message_whose_session_is_lost_before_the_submit_is_queued_still
         await desk.queued("hello")
         with anyio.fail_after(60):
             await desk.session.wait_until(lambda: desk.session.over is not None, limit=timedelta(seconds=50))
-        await desk.until("queued")
+        await desk.until("waiting")
 
 
 async def test_what_cannot_be_kept_is_refused_and_what_is_sent_at_once_goes_on(open_desk: Desks) -> None:
@@ -284,7 +284,7 @@ async def test_an_adapter_with_a_fault_stops_no_other_session(open_desk: Desks, 
         bench.adapter.guard = fail  # type: ignore[method-assign,assignment]
         await desk.queued("hello")
         await anyio.sleep(60)
-        assert await desk.states() == [("hello", "queued")]
+        assert await desk.states() == [("hello", "waiting")]
 
         bench.adapter.guard = guard  # type: ignore[method-assign]
         desk.queue.wake(desk.session)

@@ -47,7 +47,7 @@ async def test_live_input_that_the_cli_told_of_is_held_by_it(open_desk: Desks) -
         desk.cli.tell(accepted="and the tests", queued=True)
         desk.queue.wake(desk.session)
 
-        (settled,) = await desk.until("queued_by_provider")
+        (settled,) = await desk.until("queued")
         assert desk.session.turns.current is not None
         assert settled.turn_id == desk.session.turns.current.id
 
@@ -90,7 +90,7 @@ async def test_a_send_that_runs_is_no_dead_servers(open_desk: Desks) -> None:
         await anyio.sleep(1)
         desk.queue.wake(desk.session)
         await anyio.sleep(0.5)
-        assert await desk.states() == [("hello", "claimed")]
+        assert await desk.states() == [("hello", "sending")]
         await desk.until("delivered")
 
 
@@ -159,7 +159,7 @@ async def test_a_session_that_is_lost_settles_what_was_claimed_and_keeps_what_is
         await desk.queued("queued")
         desk.cli.pane.vanish()
         with anyio.fail_after(60):
-            await desk.until("unconfirmed", "queued")
+            await desk.until("unconfirmed", "waiting")
             while desk.session.over is None:  # noqa: ASYNC110 -- nothing tells
                 await anyio.sleep(0.05)
         assert desk.queue.obstacle(desk.session) == "the session is lost"

@@ -118,8 +118,8 @@ def test_turns_are_kept_for_a_month_after_their_end_and_running_ones_for_ever(st
 
 
 def test_messages_that_wait_are_never_forgotten(store: SessionStore) -> None:
-    for state in ("queued", "claimed", "delivered"):
+    for state in ("waiting", "sending", "delivered"):
         store.add_message("s-1", f"m-{state}", state)
     prune(store.path, store.clock() + TURNS_KEPT_FOR.total_seconds() + 10)
 
-    assert [message.state for message in store.messages()] == ["queued", "claimed"]
+    assert [message.state for message in store.messages()] == ["waiting", "sending"]

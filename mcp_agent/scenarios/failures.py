@@ -1,0 +1,57 @@
+"""What is left to look at when a probe failed: the last screen, and the server's log where it is kept."""
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+
+import anyio
+
+from mcp_agent.errors import McpAgentError, RemoteError
+from mcp_agent.scenarios.probes import Chat
+from mcp_agent.scenarios.workspace import Workspace
+
+SHOWN_LINES = 12
+SHOWN_WITHIN = timedelta(seconds=10)
+LOG_PREFIX = "mcp-agent-server-"
+
+
+def told_by(error: McpAgentError) -> Mapping[str, object]:
+    """The screen of a session that did not come up: nothing else of it is left."""
+    fields = error.fields if isinstance(error, RemoteError) else {}
+    lines = _last(str(fields.get("screen", "")).split("\n"))
+    return {"screen": lines} if lines else {}
+
+
+async def seen(chat: Chat, *, keep: bool) -> Mapping[str, object]:
+    """`screen`, its last lines, and with `keep` also `server_log`, a copy that outlives the run."""
+    found: dict[str, object] = {}
+    if lines := _last(await _screen(chat)):
+        found["screen"] = lines
+    if keep and (log := _kept_log(chat.space)) is not None:
+        found["server_log"] = str(log)
+    return found
+
+
+async def _screen(chat: Chat) -> Sequence[str]:
+    if chat.session:
+        with suppress(McpAgentError), anyio.move_on_after(SHOWN_WITHIN.total_seconds()):
+            return await chat.driver.screen(chat.id)
+    return ()
+
+
+def _last(lines: Sequence[str]) -> list[str]:
+    return [line.rstrip() for line in lines if line.strip()][-SHOWN_LINES:]
+
+
+def _kept_log(space: Workspace) -> Path | None:
+    """A private copy beside the run's own directory, which is removed; one for each run."""
+    kept = space.root.parent / f"{LOG_PREFIX}{space.root.name.rpartition('-')[2]}.log"
+    try:
+        content = space.state.log.read_bytes()
+        with os.fdopen(os.open(kept, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "wb") as file:
+            file.write(content)
+    except OSError:
+        return None
+    return kept
