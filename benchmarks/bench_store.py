@@ -18,8 +18,8 @@ from rich.table import Table
 
 from benchmarks.bench_ledger import at, measure
 from mcp_agent.adapter import TurnEnded, TurnOutcome
-from mcp_agent.sessions.keeping import prune
-from mcp_agent.sessions.store import SessionStore
+from mcp_agent.sessions.store.store import SessionStore
+from mcp_agent.sessions.store.upkeep import prune
 from mcp_agent.sessions.turns import Turns
 
 BOUNDS = {

@@ -30,6 +30,10 @@ class Done:
     def json(self) -> dict[str, object]:
         return cast("dict[str, object]", json.loads(self.out))
 
+    def list_of(self, name: str) -> list[dict[str, object]]:
+        """The objects that the printed one holds under this name."""
+        return cast("list[dict[str, object]]", self.json[name])
+
 
 @dataclass(frozen=True)
 class Place:

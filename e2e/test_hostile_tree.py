@@ -117,7 +117,7 @@ def test_a_stopped_session_takes_the_whole_tree_with_it(place: Place, runs: int)
         with told_by_tree(place, number) as told, Bridge.of(place, session) as bridge:
             bridge.call(SHELL, command=told.command)
             tree = told.tree()
-            (stopped,) = place.run("session", "stop", session, "--json").json["sessions"]
+            (stopped,) = place.run("session", "stop", session, "--json").list_of("sessions")
             assert stopped["cancelled_calls"] == 1
             assert marked(SESSION_MARK, session) == []
             tree.assert_gone()

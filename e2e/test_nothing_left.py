@@ -91,7 +91,8 @@ def test_stopping_the_session_cancels_its_call_first(onboarded: Place, model_url
     session = start(onboarded, model_url)
     onboarded.run("session", "send", session, sleep_prompt(told.path))
     told.pid()
-    assert onboarded.run("session", "stop", session, "--json").json["sessions"][0]["cancelled_calls"] == 1
+    (stopped,) = onboarded.run("session", "stop", session, "--json").list_of("sessions")
+    assert stopped["cancelled_calls"] == 1
     assert_nothing_left(onboarded)
 
 

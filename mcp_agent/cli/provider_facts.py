@@ -14,7 +14,7 @@ from mcp_agent.adapter import Adapter
 from mcp_agent.durations import format_duration
 from mcp_agent.errors import CannotRunHere, CliNotInstalled, CliUnusable
 from mcp_agent.sessions.environment import shared
-from mcp_agent.sessions.launching import find_executable
+from mcp_agent.sessions.starting.launching import find_executable
 from mcp_agent.timeouts import McpTimeoutSetting
 
 ANSWERS_WITHIN = timedelta(seconds=20)

@@ -6,10 +6,10 @@ from mcp_agent import registry
 from mcp_agent.cli.context import absolute
 from mcp_agent.cli.start_options import StartOptions
 from mcp_agent.errors import UsageError
-from mcp_agent.sessions.asking import check_permission_mode
 from mcp_agent.sessions.environment import for_session, named_by_adapter
-from mcp_agent.sessions.launching import check_working_directory, find_executable
-from mcp_agent.sessions.named_variables import read_variables
+from mcp_agent.sessions.starting.asking import check_permission_mode
+from mcp_agent.sessions.starting.launching import check_working_directory, find_executable
+from mcp_agent.sessions.starting.named_variables import read_variables
 from mcp_agent.tmux.version import check_tmux
 
 

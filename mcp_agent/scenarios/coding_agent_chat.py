@@ -27,7 +27,7 @@ from mcp_agent.scenarios.results import ProbeResult, Result, ScenarioReport
 from mcp_agent.scenarios.workspace import Workspace, workspace
 from mcp_agent.server.client import Client, exit_code_of, limit_warnings
 from mcp_agent.sessions.environment import named_by_adapter, shared
-from mcp_agent.sessions.launching import find_executable
+from mcp_agent.sessions.starting.launching import find_executable
 from mcp_agent.tmux.version import check_tmux
 
 STOPS_THE_RUN = (SessionBlocked, LoginInvalid, Limited)

@@ -5,7 +5,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from mcp_agent.server.auth import RuntimeOf, owner
 from mcp_agent.server.views import session_view, stopped_view
-from mcp_agent.sessions.kept_secrets import Secrets
+from mcp_agent.sessions.starting.kept_secrets import Secrets
 
 router = APIRouter(dependencies=[Depends(owner)])
 

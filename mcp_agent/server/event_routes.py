@@ -16,8 +16,8 @@ from mcp_agent.server.connection import while_connected
 from mcp_agent.server.event_stream import EventStream, Lines
 from mcp_agent.server.runtime import Runtime
 from mcp_agent.sessions.record import load_record
-from mcp_agent.sessions.store import SessionStore
-from mcp_agent.sessions.store_events import EventPage, SessionEvent
+from mcp_agent.sessions.store.events import EventPage, SessionEvent
+from mcp_agent.sessions.store.store import SessionStore
 
 router = APIRouter(dependencies=[Depends(owner)])
 

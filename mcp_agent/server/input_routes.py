@@ -11,8 +11,8 @@ from mcp_agent.server.auth import RuntimeOf, owner
 from mcp_agent.server.connection import while_connected
 from mcp_agent.server.turn_routes import WaitSeconds
 from mcp_agent.server.views import message_view
-from mcp_agent.sessions.commanding import command
-from mcp_agent.sessions.input import SendMode
+from mcp_agent.sessions.input.commanding import command
+from mcp_agent.sessions.input.sending import SendMode
 
 router = APIRouter(prefix="/sessions/{session_id}", dependencies=[Depends(owner)])
 

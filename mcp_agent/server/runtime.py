@@ -15,11 +15,11 @@ from mcp_agent.calls.ledger import Ledger
 from mcp_agent.calls.running import RunningCalls
 from mcp_agent.config import Config
 from mcp_agent.server.starting import server_environment
-from mcp_agent.sessions.adopting import tmux_may_live
-from mcp_agent.sessions.keeping import keep
-from mcp_agent.sessions.launching import ServerCommand
 from mcp_agent.sessions.manager import SessionManager
-from mcp_agent.sessions.store import SessionStore
+from mcp_agent.sessions.recovery.adopting import tmux_may_live
+from mcp_agent.sessions.starting.launching import ServerCommand
+from mcp_agent.sessions.store.store import SessionStore
+from mcp_agent.sessions.store.upkeep import keep
 from mcp_agent.sessions.terminals import TerminalHost
 from mcp_agent.state import StateDirectory
 from mcp_agent.timeouts import SETTING_VARIABLES, Policy

@@ -22,7 +22,7 @@ from mcp_agent.server.views import session_view, stopped_view, turn_view
 from mcp_agent.sessions.live import LiveSession
 from mcp_agent.sessions.record import SessionOptions, load_records
 from mcp_agent.sessions.record_views import recorded_view
-from mcp_agent.sessions.retention_clock import parse_wish
+from mcp_agent.sessions.retention.clock import parse_wish
 from mcp_agent.sessions.signals import SessionState
 
 router = APIRouter(dependencies=[Depends(owner)])

@@ -3,8 +3,8 @@
 import time
 from dataclasses import asdict
 
+from mcp_agent.sessions.input.messages import Message, MessageState
 from mcp_agent.sessions.live import LiveSession
-from mcp_agent.sessions.messages import Message, MessageState
 from mcp_agent.sessions.record_views import record_facts
 from mcp_agent.sessions.signals import SessionState
 from mcp_agent.sessions.turns import Turn

@@ -26,7 +26,6 @@ from mcp_agent.adapter import (
 from mcp_agent.errors import PaneGone, TmuxError
 from mcp_agent.sessions.events import EventSpool, TranscriptTail
 from mcp_agent.sessions.looking import Pace
-from mcp_agent.sessions.progress import Progress
 from mcp_agent.sessions.record import SessionRecord
 from mcp_agent.sessions.signals import (
     ENDED,
@@ -42,6 +41,7 @@ from mcp_agent.sessions.signals import (
     Vanished,
     reduce,
 )
+from mcp_agent.sessions.store.progress import Progress
 from mcp_agent.sessions.turn_order import TurnOrder, begins_another
 from mcp_agent.sessions.turns import Turn, Turns, cut_short
 from mcp_agent.sessions.words import begins_with, same_words

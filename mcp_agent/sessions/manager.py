@@ -20,30 +20,33 @@ from mcp_agent.errors import (
 )
 from mcp_agent.processes import ProcessIdentity
 from mcp_agent.processes.reaping import wait_gone
-from mcp_agent.sessions import adopting, closing, interrupting, launching, starting
-from mcp_agent.sessions.adopting import Adoption
-from mcp_agent.sessions.asking import check_asked
+from mcp_agent.sessions import closing
 from mcp_agent.sessions.bridge_watching import watch_bridge
 from mcp_agent.sessions.closing import PaneCloser
-from mcp_agent.sessions.conversations import check_free
-from mcp_agent.sessions.crowding import Crowding
 from mcp_agent.sessions.environment import for_session
-from mcp_agent.sessions.input import SendMode, Sent
-from mcp_agent.sessions.kept_secrets import Secrets
-from mcp_agent.sessions.launcher import Launcher
-from mcp_agent.sessions.launching import ServerCommand, check_working_directory
+from mcp_agent.sessions.input import interrupting
+from mcp_agent.sessions.input.messages import Messages
+from mcp_agent.sessions.input.queue import MessageQueue
+from mcp_agent.sessions.input.sending import SendMode, Sent
 from mcp_agent.sessions.live import LiveSession
-from mcp_agent.sessions.messages import Messages
-from mcp_agent.sessions.named_variables import without_named
 from mcp_agent.sessions.names import Names
-from mcp_agent.sessions.queue import MessageQueue
 from mcp_agent.sessions.record import SessionOptions, SessionRecord, load_record, save_record
-from mcp_agent.sessions.resuming import Resuming
-from mcp_agent.sessions.retaining import Retention
-from mcp_agent.sessions.retention import Reason
-from mcp_agent.sessions.retention_closing import Closing
+from mcp_agent.sessions.recovery import adopting
+from mcp_agent.sessions.recovery.adopting import Adoption
+from mcp_agent.sessions.recovery.resuming import Resuming
+from mcp_agent.sessions.retention.closing import Closing
+from mcp_agent.sessions.retention.keeper import Reason
+from mcp_agent.sessions.retention.retaining import Retention
 from mcp_agent.sessions.signals import SessionState, Stopped
-from mcp_agent.sessions.store import SessionStore
+from mcp_agent.sessions.starting import coming_up, launching
+from mcp_agent.sessions.starting.asking import check_asked
+from mcp_agent.sessions.starting.conversations import check_free
+from mcp_agent.sessions.starting.crowding import Crowding
+from mcp_agent.sessions.starting.kept_secrets import Secrets
+from mcp_agent.sessions.starting.launcher import Launcher
+from mcp_agent.sessions.starting.launching import ServerCommand, check_working_directory
+from mcp_agent.sessions.starting.named_variables import without_named
+from mcp_agent.sessions.store.store import SessionStore
 from mcp_agent.sessions.terminals import TerminalHost
 from mcp_agent.sessions.turns import Turns
 from mcp_agent.sessions.versions import version_of
@@ -159,7 +162,7 @@ class SessionManager:
             async with self._crowding.place():
                 session = await self._launch(options, record, adapter=adapter, executable=executable)
                 self.owner.start_soon(self._tell_version, session, executable)
-                state = await starting.wait_ready(session, self.policy.prompt_ready(adapter.id, adapter.limits))
+                state = await coming_up.wait_ready(session, self.policy.prompt_ready(adapter.id, adapter.limits))
         except BaseException as error:
             if not (self.server_stops() and isinstance(error, anyio.get_cancelled_exc_class())):
                 await self._take_back(record.id, error)

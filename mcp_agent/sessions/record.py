@@ -9,7 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from mcp_agent.adapter import LimitedBy, ModelEndpoint
 from mcp_agent.processes import ProcessIdentity
-from mcp_agent.sessions.retention_closing import Closing, Keeping
+from mcp_agent.sessions.retention.closing import Closing, Keeping
 from mcp_agent.state import StateDirectory, write_private
 from mcp_agent.tmux.terminal import PaneRef
 

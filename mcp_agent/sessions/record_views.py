@@ -1,7 +1,7 @@
 """What a record alone says of a session, in the words of the API."""
 
 from mcp_agent.sessions.record import SessionRecord
-from mcp_agent.sessions.retention_closing import keeping_facts
+from mcp_agent.sessions.retention.closing import keeping_facts
 
 Json = dict[str, object]
 

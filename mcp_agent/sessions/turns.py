@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from mcp_agent.adapter import Source, TurnEnded, TurnOutcome, Usage
 from mcp_agent.sessions.signals import Exited, Stopped, Vanished
-from mcp_agent.sessions.store import SessionStore
+from mcp_agent.sessions.store.store import SessionStore
 
 N = TypeVar("N", int, float)
 

@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from mcp_agent.adapter import Busy, Ready
-from mcp_agent.sessions.readiness import ReadinessClock
+from mcp_agent.sessions.starting.readiness import ReadinessClock
 from mcp_agent.tmux.panes import TmuxTerminal
 
 if TYPE_CHECKING:

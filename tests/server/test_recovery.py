@@ -20,8 +20,8 @@ import pytest
 from mcp_agent.bridge import BRIDGE_PROGRAM
 from mcp_agent.errors import RemoteError, ServerUnreachable
 from mcp_agent.server.client import Client
-from mcp_agent.sessions.messages import MessageState
-from mcp_agent.sessions.store import SessionStore
+from mcp_agent.sessions.input.messages import MessageState
+from mcp_agent.sessions.store.store import SessionStore
 from tests.server.conftest import eventually
 
 if TYPE_CHECKING:

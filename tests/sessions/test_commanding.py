@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_agent.errors import CommandRefused, SendRefused, SessionEnded
-from mcp_agent.sessions.commanding import LONGEST_COMMAND, command
-from mcp_agent.sessions.input import send
+from mcp_agent.sessions.input.commanding import LONGEST_COMMAND, command
+from mcp_agent.sessions.input.sending import send
 from mcp_agent.tmux.memory import Input, Pasted, Pressed, Typed
 
 if TYPE_CHECKING:

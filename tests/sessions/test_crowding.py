@@ -3,7 +3,7 @@
 import anyio
 import pytest
 
-from mcp_agent.sessions.crowding import HELD_FOR, Crowding
+from mcp_agent.sessions.starting.crowding import HELD_FOR, Crowding
 
 pytestmark = pytest.mark.anyio
 

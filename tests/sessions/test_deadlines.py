@@ -8,8 +8,8 @@ import anyio
 import pytest
 
 from mcp_agent.errors import SessionEnded
-from mcp_agent.sessions.input import send
-from mcp_agent.sessions.interrupting import interrupt_at_deadline
+from mcp_agent.sessions.input.interrupting import interrupt_at_deadline
+from mcp_agent.sessions.input.sending import send
 from mcp_agent.tmux.memory import Input, Pressed
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from mcp_agent.sessions.starting import MOST_DIALOG_STEPS, wait_ready
+from mcp_agent.sessions.starting.coming_up import MOST_DIALOG_STEPS, wait_ready
 from mcp_agent.timeouts import PromptReady
 from mcp_agent.tmux.memory import Pressed
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_agent.sessions.drawn import is_drawing, is_visible
+from mcp_agent.sessions.input.drawn import is_drawing, is_visible
 
 FAMILY = "\U0001f469\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466"
 UNASSIGNED = "\u0378"

@@ -8,8 +8,8 @@ import anyio
 import pytest
 
 from mcp_agent.adapter import Composer
-from mcp_agent.sessions.composer import shows
-from mcp_agent.sessions.input import LONGEST_PROMPT_BYTES, UNCONFIRMED, Sent, send
+from mcp_agent.sessions.input.composer import shows
+from mcp_agent.sessions.input.sending import LONGEST_PROMPT_BYTES, UNCONFIRMED, Sent, send
 from mcp_agent.sessions.live import LiveSession
 from mcp_agent.sessions.words import normal
 from mcp_agent.tmux.memory import Input, Pasted, Pressed

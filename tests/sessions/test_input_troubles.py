@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from mcp_agent.errors import SessionEnded
-from mcp_agent.sessions.input import send
+from mcp_agent.sessions.input.sending import send
 from mcp_agent.tmux.memory import Input, Pasted
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ import anyio
 import pytest
 
 from mcp_agent.errors import KeyboardTaken, SendRefused
-from mcp_agent.sessions.input import send
-from mcp_agent.sessions.interrupting import interrupt
+from mcp_agent.sessions.input.interrupting import interrupt
+from mcp_agent.sessions.input.sending import send
 from mcp_agent.tmux.memory import Input, Pasted, Pressed, Typed
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import pytest
 
 from mcp_agent.cli.session.named import session_reference
 from mcp_agent.errors import BadSessionName, BadVariable, SessionNameTaken, UnknownSession
-from mcp_agent.sessions.named_variables import read_variables, without_named
 from mcp_agent.sessions.names import Names, check_name, is_name, session_named, tags_of
 from mcp_agent.sessions.record import SessionOptions, SessionRecord
+from mcp_agent.sessions.starting.named_variables import read_variables, without_named
 
 
 def record(id_: str, name: str | None = "work", *, at: float = 0.0, stopped: bool = False) -> SessionRecord:

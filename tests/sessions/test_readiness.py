@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_agent.sessions.readiness import ReadinessClock, content
+from mcp_agent.sessions.starting.readiness import ReadinessClock, content
 
 INACTIVITY = timedelta(minutes=5)
 ABSOLUTE = timedelta(minutes=90)

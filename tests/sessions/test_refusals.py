@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_agent.errors import SendRefused, SessionBlocked, SessionEnded, TmuxUnavailable
-from mcp_agent.sessions.input import LONGEST_PROMPT_BYTES, send
+from mcp_agent.sessions.input.sending import LONGEST_PROMPT_BYTES, send
 from mcp_agent.sessions.signals import Stopped
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 
 from mcp_agent.errors import PromptReadyTimedOut, SessionEnded
 from mcp_agent.sessions.live import LiveSession
-from mcp_agent.sessions.starting import wait_ready
+from mcp_agent.sessions.starting.coming_up import wait_ready
 from mcp_agent.timeouts import PromptReady
 
 if TYPE_CHECKING:

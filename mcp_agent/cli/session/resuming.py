@@ -12,7 +12,7 @@ from mcp_agent.cli.session.named import SessionId
 from mcp_agent.errors import SessionBlocked, UsageError
 from mcp_agent.server.client import Client
 from mcp_agent.sessions.environment import named_by_adapter
-from mcp_agent.sessions.named_variables import read_variables
+from mcp_agent.sessions.starting.named_variables import read_variables
 
 Env = Annotated[
     list[str] | None,

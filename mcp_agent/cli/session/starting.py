@@ -10,7 +10,7 @@ from mcp_agent.cli.session.named import NewName
 from mcp_agent.cli.start_body import start_body
 from mcp_agent.cli.start_options import StartOptions, takes_start_options
 from mcp_agent.errors import SessionBlocked
-from mcp_agent.sessions.retention_clock import OPTION, parse_wish
+from mcp_agent.sessions.retention.clock import OPTION, parse_wish
 
 Resume = Annotated[
     str | None,

@@ -16,12 +16,12 @@ import pytest
 from anyio.streams.memory import MemoryObjectReceiveStream
 
 from mcp_agent.adapter import Adapter
-from mcp_agent.sessions.launching import ServerCommand
 from mcp_agent.sessions.live import LiveSession
 from mcp_agent.sessions.manager import SessionManager
 from mcp_agent.sessions.record import SessionOptions, load_records
 from mcp_agent.sessions.signals import SessionState
-from mcp_agent.sessions.store import SessionStore
+from mcp_agent.sessions.starting.launching import ServerCommand
+from mcp_agent.sessions.store.store import SessionStore
 from mcp_agent.sessions.terminals import TerminalHost
 from mcp_agent.state import StateDirectory
 from mcp_agent.timeouts import Policy

@@ -16,9 +16,9 @@ import pytest
 
 from mcp_agent.errors import SessionEnded, TmuxUnavailable, UnknownAdapter, UnknownSession
 from mcp_agent.processes import identify
-from mcp_agent.sessions.adopting import tmux_may_live
 from mcp_agent.sessions.live import LiveSession
 from mcp_agent.sessions.record import load_records, save_record
+from mcp_agent.sessions.recovery.adopting import tmux_may_live
 from mcp_agent.tmux.panes import TmuxTerminal
 from mcp_agent.tmux.server import ServerProcess, record_path
 
@@ -192,7 +192,7 @@ async def test_without_sessions_no_tmux_is_opened(house: House) -> None:
 async def test_a_tmux_that_does_not_answer_loses_no_session_and_is_asked_again(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcp_agent.sessions.adopting.ASK_AGAIN_AFTER", timedelta(milliseconds=1))
+    monkeypatch.setattr("mcp_agent.sessions.recovery.adopting.ASK_AGAIN_AFTER", timedelta(milliseconds=1))
     earlier, _ = await left_by_an_earlier_server(house)
     house.terminal.available = False
 

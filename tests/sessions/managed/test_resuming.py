@@ -24,9 +24,9 @@ from mcp_agent.errors import (
     UnknownSession,
 )
 from mcp_agent.processes import CALL_MARK, SESSION_MARK, marked
-from mcp_agent.sessions.kept_secrets import SECRETS_FILE, Secrets
 from mcp_agent.sessions.record import load_record, load_records, save_record
-from mcp_agent.sessions.retention_closing import Closing
+from mcp_agent.sessions.retention.closing import Closing
+from mcp_agent.sessions.starting.kept_secrets import SECRETS_FILE, Secrets
 from mcp_agent.timeouts import Policy
 from tests.sessions.conftest import Cli, Plain
 from tests.sessions.managed.test_stops import start_marked

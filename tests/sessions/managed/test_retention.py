@@ -12,7 +12,7 @@ import pytest
 
 from mcp_agent.sessions.live import LiveSession
 from mcp_agent.sessions.record import load_record, load_records
-from mcp_agent.sessions.retention_clock import WORD_FILE
+from mcp_agent.sessions.retention.clock import WORD_FILE
 from mcp_agent.timeouts import IDLE_RETENTION, FileTimeouts, Policy
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ async def test_what_the_clock_closed_with_no_server_alive_is_told_by_the_next(ho
 async def test_a_hold_that_a_crash_left_ends_after_a_day_and_says_so(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcp_agent.sessions.retention_clock.ABANDONED_AFTER", timedelta(seconds=3))
+    monkeypatch.setattr("mcp_agent.sessions.retention.clock.ABANDONED_AFTER", timedelta(seconds=3))
     async with house.server() as manager:
         session = await manager.start(house.options(idle_retention=SHORT))
         house.cli(session).tell(accepted="work for ever")

@@ -14,7 +14,7 @@ from mcp_agent.adapter import TurnOutcome
 from mcp_agent.processes import identify
 from mcp_agent.sessions.live import LiveSession
 from mcp_agent.sessions.signals import Interrupting
-from mcp_agent.sessions.store import SessionStore
+from mcp_agent.sessions.store.store import SessionStore
 
 if TYPE_CHECKING:
     import subprocess

@@ -11,9 +11,9 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from mcp_agent.sessions.input import SendMode, Sent
-from mcp_agent.sessions.messages import Message, MessageKind, Messages
-from mcp_agent.sessions.queue import MessageQueue
+from mcp_agent.sessions.input.messages import Message, MessageKind, Messages
+from mcp_agent.sessions.input.queue import MessageQueue
+from mcp_agent.sessions.input.sending import SendMode, Sent
 
 if TYPE_CHECKING:
     from mcp_agent.sessions.live import LiveSession

@@ -9,9 +9,9 @@ import anyio
 import pytest
 
 from mcp_agent.errors import SendRefused, SessionBlocked, UnknownMessage
-from mcp_agent.sessions.held import BEGUN_WITHIN
-from mcp_agent.sessions.input import SendMode, Sent
-from mcp_agent.sessions.queue import MessageQueue
+from mcp_agent.sessions.input.held import BEGUN_WITHIN
+from mcp_agent.sessions.input.queue import MessageQueue
+from mcp_agent.sessions.input.sending import SendMode, Sent
 
 if TYPE_CHECKING:
     from tests.sessions.queue.conftest import Desk, Desks

@@ -10,10 +10,10 @@ import pytest
 
 from mcp_agent.adapter import LimitedBy, TurnOutcome
 from mcp_agent.errors import NotWithdrawn, SendRefused, SessionEnded, StoreUnusable, UnknownMessage
-from mcp_agent.sessions.input import SendMode, SendOutcome
-from mcp_agent.sessions.interrupting import interrupt
-from mcp_agent.sessions.messages import Message, Messages
-from mcp_agent.sessions.queue import MessageQueue
+from mcp_agent.sessions.input.interrupting import interrupt
+from mcp_agent.sessions.input.messages import Message, Messages
+from mcp_agent.sessions.input.queue import MessageQueue
+from mcp_agent.sessions.input.sending import SendMode, SendOutcome
 from mcp_agent.sessions.signals import Stopped
 from mcp_agent.tmux.memory import Input, Pasted, Pressed
 

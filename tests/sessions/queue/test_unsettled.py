@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from mcp_agent.sessions.input import SendMode
+from mcp_agent.sessions.input.sending import SendMode
 from mcp_agent.tmux.memory import Input, Pressed
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ import pytest
 
 from mcp_agent.processes import ProcessIdentity
 from mcp_agent.sessions.live import LiveSession
-from mcp_agent.sessions.retention import Keeper
-from mcp_agent.sessions.retention_clock import clock_of
-from mcp_agent.sessions.retention_closing import Closing, Keeping
+from mcp_agent.sessions.retention.clock import clock_of
+from mcp_agent.sessions.retention.closing import Closing, Keeping
+from mcp_agent.sessions.retention.keeper import Keeper
 from mcp_agent.sessions.signals import Stopped
 from mcp_agent.state import StateDirectory
 from mcp_agent.tmux.memory import MemoryPane

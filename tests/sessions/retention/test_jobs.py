@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mcp_agent.processes import SESSION_MARK, ProcessIdentity, identify
-from mcp_agent.sessions.retention_jobs import helpers_of, jobs_of
+from mcp_agent.sessions.retention.jobs import helpers_of, jobs_of
 
 pytestmark = pytest.mark.contract("S6")
 

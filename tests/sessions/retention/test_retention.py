@@ -240,7 +240,7 @@ async def test_a_job_that_runs_on_keeps_the_session_for_a_day_at_most(
         await anyio.sleep(limit.total_seconds())
         return False
 
-    monkeypatch.setattr("mcp_agent.sessions.retention.wait_gone", never_gone)
+    monkeypatch.setattr("mcp_agent.sessions.retention.keeper.wait_gone", never_gone)
     async with home.kept() as kept:
         kept.jobs.found = (ProcessIdentity(1, 1, None),)
         await kept.until(23 * HOUR)

@@ -10,7 +10,7 @@ import pytest
 
 from mcp_agent.errors import UsageError
 from mcp_agent.sessions.record import SessionOptions
-from mcp_agent.sessions.retention_clock import clock_of, interval_of, keeping_of, parse_wish, ticks_of
+from mcp_agent.sessions.retention.clock import clock_of, interval_of, keeping_of, parse_wish, ticks_of
 from mcp_agent.state import StateDirectory
 from mcp_agent.timeouts import FileTimeouts, Policy
 from mcp_agent.tmux.ticks import check_clock

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_agent.sessions.store import SessionStore
+from mcp_agent.sessions.store.store import SessionStore
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ import pytest
 
 from mcp_agent.adapter import TurnEnded, TurnOutcome, Usage
 from mcp_agent.errors import StoreUnusable
-from mcp_agent.sessions import store as stores
-from mcp_agent.sessions.store import SessionStore
-from mcp_agent.sessions.store_events import EventPage
+from mcp_agent.sessions.store import store as stores
+from mcp_agent.sessions.store.events import EventPage
+from mcp_agent.sessions.store.store import SessionStore
 from mcp_agent.sessions.turns import Turns, history
 
 pytestmark = pytest.mark.contract("S9")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from mcp_agent.errors import StoreUnusable
-from mcp_agent.sessions.store import SessionStore
+from mcp_agent.sessions.store.store import SessionStore
 
 pytestmark = pytest.mark.contract("I5")
 

@@ -3,7 +3,7 @@
 import pytest
 
 from mcp_agent.adapter import TurnEnded, TurnOutcome, Usage
-from mcp_agent.sessions.store import SessionStore
+from mcp_agent.sessions.store.store import SessionStore
 from mcp_agent.sessions.turns import Turns, total
 
 pytestmark = pytest.mark.contract("S3")

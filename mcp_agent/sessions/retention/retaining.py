@@ -9,11 +9,11 @@ from datetime import timedelta
 
 from mcp_agent.errors import PaneGone, TmuxError
 from mcp_agent.sessions.live import LiveSession
-from mcp_agent.sessions.retention import CloseIdle, Jobs, Keeper, Reason
-from mcp_agent.sessions.retention_clock import clock_of, keeping_of
-from mcp_agent.sessions.retention_closing import Keeping
-from mcp_agent.sessions.retention_evidence import with_closing
-from mcp_agent.sessions.retention_jobs import SessionJobs
+from mcp_agent.sessions.retention.clock import clock_of, keeping_of
+from mcp_agent.sessions.retention.closing import Keeping
+from mcp_agent.sessions.retention.evidence import with_closing
+from mcp_agent.sessions.retention.jobs import SessionJobs
+from mcp_agent.sessions.retention.keeper import CloseIdle, Jobs, Keeper, Reason
 from mcp_agent.sessions.signals import ENDED, SessionState
 from mcp_agent.state import StateDirectory
 from mcp_agent.timeouts import Policy

@@ -23,10 +23,10 @@ from typing import Any, Self
 import anyio
 
 from mcp_agent.errors import StoreUnusable
-from mcp_agent.sessions import store_file as sql
-from mcp_agent.sessions.store_events import EventPage, event_of
-from mcp_agent.sessions.store_file import STORE
-from mcp_agent.sessions.store_messages import Message, MessageTable
+from mcp_agent.sessions.store import file as sql
+from mcp_agent.sessions.store.events import EventPage, event_of
+from mcp_agent.sessions.store.file import STORE
+from mcp_agent.sessions.store.messages import Message, MessageTable
 
 FACTS_WAIT = timedelta(milliseconds=100)
 """How long the event loop waits for another process that writes; the facts are kept when it takes longer."""

@@ -8,7 +8,7 @@ from mcp_agent.adapter import Adapter
 from mcp_agent.durations import format_duration, parse_duration
 from mcp_agent.errors import UsageError
 from mcp_agent.sessions.record import SessionOptions
-from mcp_agent.sessions.retention_closing import ABANDONED_AFTER, Keeping
+from mcp_agent.sessions.retention.closing import ABANDONED_AFTER, Keeping
 from mcp_agent.state import StateDirectory
 from mcp_agent.timeout_settings import Source
 from mcp_agent.timeouts import IDLE_RETENTION, Policy

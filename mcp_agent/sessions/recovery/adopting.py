@@ -18,14 +18,14 @@ import anyio
 from mcp_agent.adapter import Adapter, Ready
 from mcp_agent.errors import CannotRunHere, McpAgentError, TmuxError
 from mcp_agent.sessions.events import EventSpool
-from mcp_agent.sessions.launching import BRIDGE_FILE, read_token
 from mcp_agent.sessions.live import LiveSession
-from mcp_agent.sessions.progress import progress_of, tail_of
 from mcp_agent.sessions.record import SessionRecord, load_records
-from mcp_agent.sessions.retention_evidence import with_closing
+from mcp_agent.sessions.retention.evidence import with_closing
 from mcp_agent.sessions.signals import Exited, SessionState, Status, Stopped, Vanished
-from mcp_agent.sessions.starting import wait_ready
-from mcp_agent.sessions.store import SessionStore
+from mcp_agent.sessions.starting.coming_up import wait_ready
+from mcp_agent.sessions.starting.launching import BRIDGE_FILE, read_token
+from mcp_agent.sessions.store.progress import progress_of, tail_of
+from mcp_agent.sessions.store.store import SessionStore
 from mcp_agent.sessions.terminals import TerminalHost
 from mcp_agent.sessions.turns import Turns
 from mcp_agent.state import StateDirectory

@@ -13,8 +13,8 @@ from typing import Protocol, TypeVar
 import anyio
 import anyio.to_thread
 
-from mcp_agent.sessions.store import SessionStore
-from mcp_agent.sessions.store_messages import Message as Row
+from mcp_agent.sessions.store.messages import Message as Row
+from mcp_agent.sessions.store.store import SessionStore
 
 T = TypeVar("T")
 

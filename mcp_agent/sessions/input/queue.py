@@ -20,14 +20,14 @@ from mcp_agent.errors import (
     TmuxError,
     UnknownMessage,
 )
-from mcp_agent.sessions import unsettled
-from mcp_agent.sessions.admission import is_idle, works
-from mcp_agent.sessions.composer import TAKES_NOTHING, draft, see
-from mcp_agent.sessions.delivery import NotOurs, deliver, send_now
-from mcp_agent.sessions.held import follow_held
-from mcp_agent.sessions.input import SendMode, SendOutcome, Sent, check_text
+from mcp_agent.sessions.input import unsettled
+from mcp_agent.sessions.input.admission import is_idle, works
+from mcp_agent.sessions.input.composer import TAKES_NOTHING, draft, see
+from mcp_agent.sessions.input.delivery import NotOurs, deliver, send_now
+from mcp_agent.sessions.input.held import follow_held
+from mcp_agent.sessions.input.messages import OPEN, Message, MessageKind, Messages, MessageState, new_message_id
+from mcp_agent.sessions.input.sending import SendMode, SendOutcome, Sent, check_text
 from mcp_agent.sessions.live import LiveSession
-from mcp_agent.sessions.messages import OPEN, Message, MessageKind, Messages, MessageState, new_message_id
 from mcp_agent.sessions.signals import SessionState
 
 log = logging.getLogger(__name__)

@@ -4,8 +4,8 @@ import logging
 from datetime import timedelta
 
 from mcp_agent.errors import StoreUnusable
+from mcp_agent.sessions.input.messages import Message, Messages, MessageState
 from mcp_agent.sessions.live import ExpectedPrompt, LiveSession
-from mcp_agent.sessions.messages import Message, Messages, MessageState
 
 log = logging.getLogger(__name__)
 

@@ -8,10 +8,9 @@ import anyio
 import pytest
 
 from mcp_agent.adapter import TurnEnded, TurnOutcome
-from mcp_agent.sessions import keeping
-from mcp_agent.sessions import store as stores
-from mcp_agent.sessions.keeping import EVENTS_KEPT_FOR, TURNS_KEPT_FOR, keep, prune
-from mcp_agent.sessions.store import SessionStore
+from mcp_agent.sessions.store import store as stores
+from mcp_agent.sessions.store.store import SessionStore
+from mcp_agent.sessions.store.upkeep import EVENTS_KEPT_FOR, TURNS_KEPT_FOR, keep, prune
 from mcp_agent.sessions.turns import Turns, history
 
 Open = Callable[[], SessionStore]

@@ -6,7 +6,7 @@ from typing import Literal
 import anyio
 
 from mcp_agent.errors import PaneDead, PaneGone, SessionEnded
-from mcp_agent.sessions.keyboard import keyboard
+from mcp_agent.sessions.input.keyboard import keyboard
 from mcp_agent.sessions.live import LiveSession
 from mcp_agent.sessions.signals import Interrupting, SessionState
 from mcp_agent.sessions.turns import Turn

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import anyio
 
 from mcp_agent.errors import SendRefused, SessionBlocked, SessionEnded, TmuxError, TmuxUnavailable
-from mcp_agent.sessions.composer import TAKES_NOTHING, clear, draft, see
+from mcp_agent.sessions.input.composer import TAKES_NOTHING, clear, draft, see
 from mcp_agent.sessions.live import LiveSession
 from mcp_agent.sessions.signals import SessionState
 

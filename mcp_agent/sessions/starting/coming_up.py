@@ -6,11 +6,11 @@ from datetime import timedelta
 import anyio
 
 from mcp_agent.errors import PromptReadyTimedOut, SessionEnded
-from mcp_agent.sessions import dialogs
-from mcp_agent.sessions.dialogs import Step
 from mcp_agent.sessions.live import LiveSession
-from mcp_agent.sessions.readiness import ReadinessClock
 from mcp_agent.sessions.signals import SessionState
+from mcp_agent.sessions.starting import dialogs
+from mcp_agent.sessions.starting.dialogs import Step
+from mcp_agent.sessions.starting.readiness import ReadinessClock
 from mcp_agent.timeouts import PromptReady
 
 MOST_DIALOG_STEPS = 40

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 
-from mcp_agent.sessions import store_file as sql
-from mcp_agent.sessions.store_file import STORE
+from mcp_agent.sessions.store import file as sql
+from mcp_agent.sessions.store.file import STORE
 
 
 @dataclass(frozen=True, slots=True)

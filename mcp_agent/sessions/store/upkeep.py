@@ -8,9 +8,9 @@ from pathlib import Path
 import anyio
 
 from mcp_agent.errors import StoreUnusable
-from mcp_agent.sessions import store_file as sql
-from mcp_agent.sessions.store import TRY_AGAIN_AFTER, SessionStore
-from mcp_agent.sessions.store_file import STORE
+from mcp_agent.sessions.store import file as sql
+from mcp_agent.sessions.store.file import STORE
+from mcp_agent.sessions.store.store import TRY_AGAIN_AFTER, SessionStore
 
 EVENTS_KEPT_FOR = timedelta(hours=24)
 MOST_EVENTS = 100_000

@@ -2,9 +2,9 @@
 
 from mcp_agent.adapter import Adapter
 from mcp_agent.errors import UnknownPermissionMode
-from mcp_agent.sessions.named_variables import check_variables
 from mcp_agent.sessions.names import check_name
 from mcp_agent.sessions.record import SessionOptions
+from mcp_agent.sessions.starting.named_variables import check_variables
 
 
 def check_asked(options: SessionOptions, adapter: Adapter) -> None:

@@ -10,11 +10,11 @@ from contextlib import suppress
 from datetime import timedelta
 
 from mcp_agent.errors import KeyboardTaken, SessionEnded, StoreUnusable, TmuxError
-from mcp_agent.sessions.admission import is_idle
-from mcp_agent.sessions.composer import clear, holds
-from mcp_agent.sessions.keyboard import keyboard
+from mcp_agent.sessions.input.admission import is_idle
+from mcp_agent.sessions.input.composer import clear, holds
+from mcp_agent.sessions.input.keyboard import keyboard
+from mcp_agent.sessions.input.messages import Message, Messages, MessageState
 from mcp_agent.sessions.live import ExpectedPrompt, LiveSession
-from mcp_agent.sessions.messages import Message, Messages, MessageState
 from mcp_agent.sessions.turns import Turn
 from mcp_agent.sessions.words import same_words
 

@@ -5,14 +5,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from mcp_agent.adapter import Adapter, Launch
-from mcp_agent.sessions import launching
-from mcp_agent.sessions.conversations import transcript_of
 from mcp_agent.sessions.environment import SESSION_MARK, for_session
 from mcp_agent.sessions.events import EventSpool, TranscriptTail
-from mcp_agent.sessions.kept_secrets import Secrets, keep_secrets, without_secrets
-from mcp_agent.sessions.launching import ServerCommand
 from mcp_agent.sessions.names import tags_of
 from mcp_agent.sessions.record import SessionOptions, SessionRecord, save_record
+from mcp_agent.sessions.starting import launching
+from mcp_agent.sessions.starting.conversations import transcript_of
+from mcp_agent.sessions.starting.kept_secrets import Secrets, keep_secrets, without_secrets
+from mcp_agent.sessions.starting.launching import ServerCommand
 from mcp_agent.state import StateDirectory
 from mcp_agent.timeouts import Policy
 from mcp_agent.tmux.terminal import DEFAULT_SIZE, PaneRef, Terminal

@@ -14,14 +14,15 @@ import anyio.lowlevel
 from anyio.abc import TaskGroup
 
 from mcp_agent.errors import McpAgentError, NotResumable, ResumeFailed, SessionEnded, TmuxUnavailable
-from mcp_agent.sessions import closing, launching, starting
+from mcp_agent.sessions import closing
 from mcp_agent.sessions.closing import PaneCloser
-from mcp_agent.sessions.conversations import check_free, transcript_of
-from mcp_agent.sessions.kept_secrets import Secrets, options_again
-from mcp_agent.sessions.launcher import Launcher
 from mcp_agent.sessions.live import LiveSession
 from mcp_agent.sessions.record import SessionOptions, SessionRecord
 from mcp_agent.sessions.signals import SessionState, Status
+from mcp_agent.sessions.starting import coming_up, launching
+from mcp_agent.sessions.starting.conversations import check_free, transcript_of
+from mcp_agent.sessions.starting.kept_secrets import Secrets, options_again
+from mcp_agent.sessions.starting.launcher import Launcher
 from mcp_agent.sessions.terminals import TerminalHost
 from mcp_agent.tmux.terminal import Terminal
 
@@ -137,7 +138,7 @@ class Resuming:
             terminal = await self._terminal_of(session, held=held)
             await self._launch(session, options, executable, terminal=terminal)
             limits = self.launcher.policy.prompt_ready(session.adapter.id, session.adapter.limits)
-            state = await starting.wait_ready(session, limits)
+            state = await coming_up.wait_ready(session, limits)
             await closing.close_panes(terminal, session.id, but=session.record.pane)
         except Exception as error:  # an adapter's faults, too, must not end the server
             screen = session.screen.text

@@ -25,7 +25,7 @@ from mcp_agent.errors import (
     TmuxError,
     TmuxUnavailable,
 )
-from mcp_agent.sessions.admission import (
+from mcp_agent.sessions.input.admission import (
     free_composer,
     is_idle,
     look_again,
@@ -33,9 +33,9 @@ from mcp_agent.sessions.admission import (
     wait_for_last_keys,
     works,
 )
-from mcp_agent.sessions.composer import TAKES_NOTHING, draft, holds, is_mixed, see
-from mcp_agent.sessions.drawn import is_visible
-from mcp_agent.sessions.keyboard import keyboard
+from mcp_agent.sessions.input.composer import TAKES_NOTHING, draft, holds, is_mixed, see
+from mcp_agent.sessions.input.drawn import is_visible
+from mcp_agent.sessions.input.keyboard import keyboard
 from mcp_agent.sessions.live import ExpectedPrompt, LiveSession
 
 log = logging.getLogger(__name__)

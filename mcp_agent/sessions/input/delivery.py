@@ -7,10 +7,10 @@ from dataclasses import replace
 import anyio
 
 from mcp_agent.errors import McpAgentError, StoreUnusable
-from mcp_agent.sessions import input
-from mcp_agent.sessions.input import SendMode, SendOutcome, Sent
+from mcp_agent.sessions.input import sending
+from mcp_agent.sessions.input.messages import Message, Messages, MessageState
+from mcp_agent.sessions.input.sending import SendMode, SendOutcome, Sent
 from mcp_agent.sessions.live import LiveSession
-from mcp_agent.sessions.messages import Message, Messages, MessageState
 from mcp_agent.sessions.signals import SessionState
 
 log = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ class NotOurs(Exception):
 async def send_now(
     messages: Messages, session: LiveSession, message: Message, *, mode: SendMode, clear_draft: bool
 ) -> Sent:
-    """Place a message that is on record from its claim on. Raises as `input.send` does.
+    """Place a message that is on record from its claim on. Raises as `sending.send` does.
 
     A record that cannot be written stops no send: nobody asked for it to be kept.
     """
@@ -46,7 +46,7 @@ async def send_now(
 
 
 async def deliver(messages: Messages, session: LiveSession, message: Message) -> Sent:
-    """Place a message that waits. What is refused waits still; raises as `input.send` does, and `NotOurs`."""
+    """Place a message that waits. What is refused waits still; raises as `sending.send` does, and `NotOurs`."""
 
     async def claim() -> None:
         if not await messages.claim(message):
@@ -78,7 +78,7 @@ async def _transact(
             claimed = True
 
         try:
-            sent = await input.send(
+            sent = await sending.send(
                 session,
                 message.text,
                 mode=mode,

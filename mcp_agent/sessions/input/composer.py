@@ -7,7 +7,7 @@ from functools import partial
 import anyio
 
 from mcp_agent.adapter import Composer
-from mcp_agent.sessions.drawn import is_drawing
+from mcp_agent.sessions.input.drawn import is_drawing
 from mcp_agent.sessions.live import LiveSession
 from mcp_agent.sessions.signals import ENDED, SessionState
 

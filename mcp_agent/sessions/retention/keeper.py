@@ -20,10 +20,10 @@ from mcp_agent.errors import PaneGone, TmuxCommandFailed, TmuxUnavailable
 from mcp_agent.processes import ProcessIdentity
 from mcp_agent.processes.reaping import wait_gone
 from mcp_agent.sessions.live import LiveSession
-from mcp_agent.sessions.readiness import content
-from mcp_agent.sessions.retention_clock import ticks_of
-from mcp_agent.sessions.retention_closing import ABANDONED_AFTER, Closing, Keeping
+from mcp_agent.sessions.retention.clock import ticks_of
+from mcp_agent.sessions.retention.closing import ABANDONED_AFTER, Closing, Keeping
 from mcp_agent.sessions.signals import SessionState
+from mcp_agent.sessions.starting.readiness import content
 from mcp_agent.tmux.terminal import IdleClock, PaneInfo, PaneRef, Terminal
 
 log = logging.getLogger(__name__)

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from mcp_agent.sessions.record import SessionRecord
-from mcp_agent.sessions.retention_clock import WORD_FILE, ticks_of
-from mcp_agent.sessions.retention_closing import Closing
+from mcp_agent.sessions.retention.clock import WORD_FILE, ticks_of
+from mcp_agent.sessions.retention.closing import Closing
 from mcp_agent.state import StateDirectory
 from mcp_agent.tmux.terminal import ClockClosing, Terminal
 

@@ -14,10 +14,10 @@ from mcp_agent.errors import (
     TmuxError,
     TmuxUnavailable,
 )
-from mcp_agent.sessions.admission import free_composer, look_again
-from mcp_agent.sessions.composer import draft, holds, see
-from mcp_agent.sessions.input import HELD_WITHIN, SUBMIT_AFTER, check_text, press_alone, press_submit
-from mcp_agent.sessions.keyboard import keyboard
+from mcp_agent.sessions.input.admission import free_composer, look_again
+from mcp_agent.sessions.input.composer import draft, holds, see
+from mcp_agent.sessions.input.keyboard import keyboard
+from mcp_agent.sessions.input.sending import HELD_WITHIN, SUBMIT_AFTER, check_text, press_alone, press_submit
 from mcp_agent.sessions.live import LiveSession
 
 LONGEST_COMMAND = 1000

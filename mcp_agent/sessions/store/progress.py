@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from mcp_agent.sessions.events import TranscriptTail
 from mcp_agent.sessions.record import SessionRecord
-from mcp_agent.sessions.store import SessionStore
+from mcp_agent.sessions.store.store import SessionStore
 
 log = logging.getLogger(__name__)
 

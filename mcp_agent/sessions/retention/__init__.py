@@ -1,0 +1,1 @@
+"""How long idle sessions are kept, and how they are closed."""

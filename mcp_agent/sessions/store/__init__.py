@@ -1,0 +1,1 @@
+"""What is kept of sessions on disk beside their records."""
