@@ -37,7 +37,7 @@ async def test_what_is_told_is_written_without_anybody_asking(store: SessionStor
 async def test_what_a_held_file_did_not_take_is_written_when_it_is_free(
     store: SessionStore, open_store: Open, other: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (stores, keeping):
+    for module in (stores, upkeep):
         monkeypatch.setattr(module, "TRY_AGAIN_AFTER", timedelta(milliseconds=10))
     async with anyio.create_task_group() as group:
         group.start_soon(keep, store)
@@ -90,8 +90,8 @@ def test_cursors_are_never_used_twice_though_everything_is_forgotten(store: Sess
 
 
 def test_more_events_than_are_kept_push_the_oldest_out(store: SessionStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keeping, "MOST_EVENTS", 10)
-    monkeypatch.setattr(keeping, "PRUNED_AT_ONCE", 7)
+    monkeypatch.setattr(upkeep, "MOST_EVENTS", 10)
+    monkeypatch.setattr(upkeep, "PRUNED_AT_ONCE", 7)
     for number in range(50):
         store.tell("s-1", f"{number}")
     store.write()
