@@ -9,6 +9,7 @@ import pytest
 
 from mcp_agent.adapter import TurnEnded, TurnOutcome
 from mcp_agent.sessions.store import store as stores
+from mcp_agent.sessions.store import upkeep
 from mcp_agent.sessions.store.store import SessionStore
 from mcp_agent.sessions.store.upkeep import EVENTS_KEPT_FOR, TURNS_KEPT_FOR, keep, prune
 from mcp_agent.sessions.turns import Turns, history
