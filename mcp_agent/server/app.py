@@ -38,7 +38,7 @@ from mcp_agent.server import (
     turn_routes,
 )
 from mcp_agent.server.auth import RuntimeOf, owner
-from mcp_agent.server.connection import ClientGone
+from mcp_agent.server.connection import ClientGone, read_body
 from mcp_agent.server.runtime import Runtime
 from mcp_agent.server.session_names import SessionNames
 from mcp_agent.server.starting import PACKAGE
@@ -90,8 +90,10 @@ async def show_server(runtime: RuntimeOf) -> Json:
 
 
 @server_routes.post("/server/stop")
-async def stop_server(runtime: RuntimeOf, *, now: bool = False) -> Json:
+async def stop_server(request: Request, runtime: RuntimeOf, *, now: bool = False) -> Json:
     """`now` ends all sessions and calls first; without it sessions live on in tmux and are found again."""
+    # All of the request first: a client that is still sending does not hear the answer of a server that closes.
+    await read_body(request)
     sessions = [session for session in runtime.sessions.all() if session.status.end is None]
     if now:
         await runtime.sessions.stop_all()

@@ -179,6 +179,8 @@ def test_what_cannot_be_sent_is_one_clear_line(shared_server: Server, short_tmp:
 def test_a_deadline_interrupts_the_turn_and_the_session_goes_on(shared_server: Server, short_tmp: Path) -> None:
     session = Sessions(shared_server, short_tmp / "record")
     turn = session.post("send", text=LONG_WORK)["turn_id"]
+    # A call that the agent makes only after the interrupt is refused, and ends the turn in another way.
+    eventually(lambda: shared_server.client.get("/calls", session=session.id)["calls"])
     assert session.post(f"turns/{turn}/deadline") == {"interrupted": True, "kept": True}
     assert session.post(f"turns/{turn}/deadline") == {"interrupted": False, "kept": True}
     ended = shared_server.client.get(f"/sessions/{session.id}/turns/{turn}")

@@ -201,3 +201,16 @@ def test_starting_where_one_listens_starts_nothing(server: Server) -> None:
     before = server.pid
     assert start_server(server.state, os.environ) is False
     assert pid_of(server.state) == before
+
+
+def test_a_stop_is_answered_once_all_of_its_request_has_come(server: Server) -> None:
+    token = server.state.read_owner_token()
+    head = f"POST /server/stop HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\nContent-Length: 2\r\n\r\n"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as slow:
+        slow.settimeout(BOUND_SECONDS)
+        slow.connect(str(server.state.server_socket))
+        slow.sendall(head.encode())
+        assert server.client.get("/server")["stopping"] is False
+        slow.sendall(b"{}")
+        assert slow.recv(4096).startswith(b"HTTP/1.1 200 ")
+    server.client.wait_until_gone()
