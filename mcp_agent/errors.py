@@ -225,8 +225,9 @@ class ServerError(McpAgentError):
 
 
 class ServerUnreachable(ServerError):
-    def __init__(self, socket: Path | str, problem: str) -> None:
-        self.socket, self.problem = Path(socket), problem
+    def __init__(self, socket: Path | str, problem: str, *, asked: bool = False) -> None:
+        """`asked`: the connection was lost after it was made, so what was asked for may have been done."""
+        self.socket, self.problem, self.asked = Path(socket), problem, asked
         super().__init__(f"no answer from the server at {socket}: {problem}")
 
 
@@ -382,8 +383,8 @@ class Unconfirmed(SessionError):
         self.session_id, self.reason = session_id, reason
         why = f" ({reason})" if reason else ""
         super().__init__(
-            f"session {session_id}: nobody knows whether the prompt arrived{why}; look at its screen with"
-            f" `mcp-agent session show {session_id}` before you send it again"
+            f"session {session_id}: nobody knows whether the prompt arrived{why}; before you send it again, look with"
+            f" `mcp-agent session messages {session_id}` and `mcp-agent session show {session_id}`"
         )
 
 

@@ -110,7 +110,8 @@ class Workshop:
         self._bridge.cancel(call, "the call is no longer wanted")
 
     def emit(self, event: Mapping[str, object]) -> None:
-        self._emitter.emit({"session_id": self._config.native_session_id, **event})
+        if event.get("event") not in self._quirks.loses:
+            self._emitter.emit({"session_id": self._config.native_session_id, **event})
 
     def close(self) -> None:
         self._bridge.close()

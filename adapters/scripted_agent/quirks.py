@@ -54,6 +54,8 @@ class Quirks:
     """A submitted prompt ends the program with this status."""
     tells: bool = True
     """Events are delivered; otherwise the transcript alone has them."""
+    loses: tuple[str, ...] = ()
+    """Events of these kinds are told by nothing, the transcript included."""
 
     @property
     def moves(self) -> bool:

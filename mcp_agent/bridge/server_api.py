@@ -86,11 +86,19 @@ class ToolServer:
             raise BadAnswer("the server's answer is not a tool result")
         return text, structured
 
-    def tell_of_event(self, limit_seconds: float) -> Generator[Wait, bool, None]:
-        """Say that an event has been spooled. A server that is down reads the spool when it starts."""
-        request = encode_request("POST", self._path("events"), headers=self._headers())
+    def tell_of_event(
+        self, limit_seconds: float, *, event: bytes = b"", name: str = ""
+    ) -> Generator[Wait, bool, bool]:
+        """Say that an event has been spooled, or hand over one that could not be; whether the server took it.
+
+        A server that is down reads the spool when it starts.
+        """
+        headers = self._headers() | ({"X-Event-Name": name, "Content-Type": "application/json"} if event else {})
+        request = encode_request("POST", self._path("events"), headers=headers, body=event)
         with suppress(OSError, ExchangeError):
-            yield from Connection(self.session.socket).ask(request, time.monotonic() + limit_seconds)
+            response = yield from Connection(self.session.socket).ask(request, time.monotonic() + limit_seconds)
+            return response.status < 300
+        return False
 
     def _ask(self, request: bytes, deadline: float) -> Generator[Wait, bool, Response]:
         connection = self._take_kept() or (yield from connect(self.session, deadline))

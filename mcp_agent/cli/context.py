@@ -11,9 +11,10 @@ import typer
 
 from mcp_agent.config import load_config
 from mcp_agent.errors import BadWorkingDirectory, McpAgentError, UsageError
+from mcp_agent.processes import SESSION_MARK, marked
 from mcp_agent.server.client import Client, exit_code_of, limit_warnings
 from mcp_agent.server.starting import PACKAGE
-from mcp_agent.sessions.record import load_records
+from mcp_agent.sessions.record import load_records, unreadable_sessions
 from mcp_agent.state import StateDirectory
 from mcp_agent.timeouts import SETTING_VARIABLES
 
@@ -65,9 +66,11 @@ def _elsewhere(server: Mapping[str, object]) -> list[str]:
 
 
 def sessions_may_live(state: StateDirectory) -> bool:
-    """Whether there are sessions that a server would find again."""
+    """Whether there are sessions that a server would find again, or could end."""
     try:
-        return any(not record.stopped for record in load_records(state))
+        if any(not record.stopped for record in load_records(state)):
+            return True
+        return any(marked(SESSION_MARK, session_id) for session_id in unreadable_sessions(state))
     except OSError:
         return False
 

@@ -11,6 +11,7 @@ from typing import NoReturn, cast
 import typer
 
 from mcp_agent.cli.stopping import Left
+from mcp_agent.cli.submitting import submit
 from mcp_agent.durations import format_duration, parse_duration
 from mcp_agent.errors import (
     AskWithdrawn,
@@ -81,7 +82,7 @@ class _Asking:
 
     def sent(self, text: str) -> Json:
         """What became of the prompt, once it waits no longer. Raises unless a turn began with it."""
-        sent = self.server.post(f"/sessions/{self.session_id}/send", {"text": text, "mode": "turn"}, waits=True)
+        sent = submit(self.server, self.session_id, {"text": text, "mode": "turn"})
         self.message_id = str(sent["message_id"])
         outcome = sent["outcome"]
         if outcome == "waiting":

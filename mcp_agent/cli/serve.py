@@ -2,7 +2,7 @@
 
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
@@ -62,8 +62,12 @@ def stop(
     except ServerUnreachable:
         if holds_lock(state_directory()):
             raise
-        done = {"stopped_sessions": 0, "was_running": False}
+        done = {"stopped_sessions": 0, "still_alive": [], "was_running": False}
     if as_json:
         print_json(done)
     else:
         typer.echo("stopped" if done["was_running"] else "not running")
+    if alive := cast("list[str]", done.get("still_alive", [])):
+        names = ", ".join(alive)
+        typer.echo(f"mcp-agent: the server was stopped, and processes of these sessions live still: {names}", err=True)
+        raise typer.Exit(1)

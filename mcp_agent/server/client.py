@@ -112,13 +112,17 @@ class Client:
         headers = {"Content-Type": "application/json", **(headers or {})}
         if self._owner_token is not None:
             headers["Authorization"] = f"Bearer {self._owner_token}"
+        connected = False
         try:
+            connection.connect()
+            connected = True
             content = None if body is None else json.dumps(body, ensure_ascii=False).encode()
             connection.request(method, quote(path, safe=_SAFE_IN_PATHS), content, headers)
             response = connection.getresponse()
             return _answer(response.status, response.read())
         except (OSError, http.client.HTTPException) as error:
-            raise ServerUnreachable(self.state.server_socket, str(error) or type(error).__name__) from error
+            problem = str(error) or type(error).__name__
+            raise ServerUnreachable(self.state.server_socket, problem, asked=connected) from error
         except UnicodeEncodeError as error:
             raise BadRequest(f"not valid Unicode: {error.object[error.start : error.end]!r}") from error
         finally:

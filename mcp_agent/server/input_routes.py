@@ -1,14 +1,19 @@
 """The owner's routes for what goes into a session."""
 
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import timedelta
+from typing import Annotated
 
 import anyio
+import anyio.to_thread
 from fastapi import APIRouter, Depends, Request
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
+from mcp_agent.errors import BadRequest, StoreUnusable
 from mcp_agent.server.auth import RuntimeOf, owner
 from mcp_agent.server.connection import while_connected
+from mcp_agent.server.runtime import Runtime
 from mcp_agent.server.turn_routes import WaitSeconds
 from mcp_agent.server.views import message_view
 from mcp_agent.sessions.input.commanding import command
@@ -28,6 +33,8 @@ class SendPrompt(_Body):
     mode: SendMode = SendMode.NOW
     clear_draft: bool = False
     """Discard what stands in the composer first; a message that waits never does."""
+    message_id: Annotated[str | None, Field(pattern=r"^m-[0-9a-f]{10}$")] = None
+    """Chosen by a client that wants to ask for the message if it loses the answer; never used before."""
 
 
 class RunCommand(_Body):
@@ -42,8 +49,19 @@ async def send_prompt(session_id: str, body: SendPrompt, runtime: RuntimeOf) -> 
     it.
     """
     with anyio.CancelScope(shield=True):
-        sent = await runtime.sessions.send(session_id, body.text, mode=body.mode, clear_draft=body.clear_draft)
+        if body.message_id is not None:
+            await _check_unused(runtime, body.message_id)
+        sent = await runtime.sessions.send(
+            session_id, body.text, mode=body.mode, clear_draft=body.clear_draft, message_id=body.message_id
+        )
     return {**asdict(sent), "reason": sent.reason or None}
+
+
+async def _check_unused(runtime: Runtime, message_id: str) -> None:
+    """A store that cannot be read stops no send."""
+    with suppress(StoreUnusable):
+        if await anyio.to_thread.run_sync(runtime.sessions.store.message, message_id) is not None:
+            raise BadRequest(f"message id {message_id} was used before; nothing was sent")
 
 
 @router.post("/command")

@@ -20,8 +20,8 @@ from mcp_agent.server.connection import while_connected
 from mcp_agent.server.runtime import Runtime
 from mcp_agent.server.views import session_view, stopped_view, turn_view
 from mcp_agent.sessions.live import LiveSession
-from mcp_agent.sessions.record import SessionOptions, load_records
-from mcp_agent.sessions.record_views import recorded_view
+from mcp_agent.sessions.record import SessionOptions, load_records, unreadable_sessions
+from mcp_agent.sessions.record_views import recorded_view, unreadable_view
 from mcp_agent.sessions.retention.clock import parse_wish
 from mcp_agent.sessions.signals import SessionState
 
@@ -90,7 +90,11 @@ async def list_sessions(runtime: RuntimeOf, *, on_record: bool = False) -> Json:
         ours = {record.id for record in runtime.sessions.records}
         every = await anyio.to_thread.run_sync(load_records, runtime.state)
         recorded = [record for record in every if record.stopped and record.id not in ours] + recorded
-    return {"sessions": [recorded_view(record) for record in recorded] + known}
+    told = [recorded_view(record) for record in recorded] + known
+    if on_record:
+        unreadable = await anyio.to_thread.run_sync(unreadable_sessions, runtime.state)
+        told += [unreadable_view(each) for each in unreadable if each not in ours]
+    return {"sessions": told}
 
 
 @router.get("/sessions/{session_id}")

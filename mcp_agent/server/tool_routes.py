@@ -12,6 +12,7 @@ from mcp_agent.server.auth import RuntimeOf, SessionOfToken, owner
 from mcp_agent.server.connection import read_body, while_connected
 from mcp_agent.server.runtime import Runtime
 from mcp_agent.sessions.environment import shared
+from mcp_agent.sessions.events import event_of
 from mcp_agent.sessions.live import LiveSession
 from mcp_agent.timeouts import ToolClass
 from mcp_agent.tools import dispatch
@@ -54,9 +55,12 @@ async def call_mcp(request: Request, server: str, tool: str, live: SessionOfToke
 
 
 @router.post("/events", status_code=204)
-async def event_spooled(live: SessionOfToken) -> Response:
-    """A hook has spooled an event: look at it now."""
-    live.take_events()
+async def event_spooled(request: Request, live: SessionOfToken) -> Response:
+    """A hook has spooled an event: look at it now. One that could not be spooled is the body, and has a name."""
+    if body := await read_body(request):
+        live.take_handed(request.headers.get("x-event-name", ""), event_of(body))
+    else:
+        live.take_events()
     return Response(status_code=204)
 
 

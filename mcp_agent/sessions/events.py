@@ -8,6 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from mcp_agent.errors import BadRequest
+
 log = logging.getLogger(__name__)
 
 
@@ -50,6 +52,17 @@ class EventSpool:
             return [name for name in os.listdir(self.directory) if name.endswith(".json")]  # noqa: PTH208 - names only
         except OSError:
             return []
+
+
+def event_of(body: bytes) -> Mapping[str, object]:
+    """An event that was handed over as it is. Raises `BadRequest`."""
+    try:
+        event = json.loads(body)
+    except (ValueError, RecursionError):
+        event = None
+    if not isinstance(event, dict):
+        raise BadRequest("the body must be one event, which is a JSON object")
+    return event
 
 
 def _read(path: Path) -> Mapping[str, object] | None:

@@ -5,7 +5,8 @@ and the transcript, so that a lost hint costs time and never truth.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -53,6 +54,7 @@ T = TypeVar("T")
 
 RETRY_AFTER = timedelta(seconds=1)
 LAST_LOOK_WITHIN = timedelta(seconds=2)
+MOST_HANDED = 64
 UNSETTLED = frozenset({SessionState.STARTING, SessionState.BLOCKED})
 """Somebody waits for any change of the screen."""
 
@@ -96,6 +98,8 @@ class LiveSession:
     _expected: list[ExpectedPrompt] = field(default_factory=list)
     _reading: anyio.Lock = field(default_factory=anyio.Lock)
     _order: TurnOrder = field(default_factory=TurnOrder)
+    _handed: deque[str] = field(default_factory=lambda: deque(maxlen=MOST_HANDED))
+    """Names of events that were handed over, because they could not be spooled."""
 
     @property
     def id(self) -> str:
@@ -143,6 +147,16 @@ class LiveSession:
         self._drain()
         self._pace.told()
 
+    def take_handed(self, name: str, event: Mapping[str, object]) -> None:
+        """Take an event that could not be spooled, after those that were. Told again under its name, it counts once."""
+        self._drain()
+        if name not in self._handed:
+            self._handed.append(name)
+            with self.turns.store.together():
+                self._take(event)
+                self.save_progress()
+        self._pace.told()
+
     def bridge_is_gone(self) -> None:
         """The bridge ended, and the CLI goes on without its tools."""
         self.bridge_gone = True
@@ -177,7 +191,9 @@ class LiveSession:
         self.turns.store.tell(self.id, kind, **facts)
 
     def begin_again(self, record: SessionRecord, token: str) -> None:
-        """A new CLI goes on under this session: of the earlier one its turns are left."""
+        """A new CLI goes on under this session: of the earlier one its turns are left, and none runs."""
+        if self.turns.current is not None:
+            self.apply(self.status.end or Vanished())
         self.record, self.token, self.screen, self.bridge_gone = record, token, Screen(()), False
         self.return_to(Status())
 
@@ -225,11 +241,8 @@ class LiveSession:
         """Take what was spooled. An event is removed only once what it led to is on disk."""
         for name, event in self.spool.untaken(self.taken):
             with self.turns.store.together():
-                signals = self._asked(self.adapter.read_event, event)
-                if any(isinstance(signal, TurnEnded) for signal in signals) or begins_another(signals, self.turns):
-                    # An interrupt, and the prompt that took its place, come before the end that a hook tells.
-                    self._read_transcript()
-                self._apply_all(signals)
+                if name.removesuffix(".json") not in self._handed:
+                    self._take(event)
                 self.taken = (*self.taken, name)
                 self.save_progress()
         self._read_transcript()
@@ -237,6 +250,13 @@ class LiveSession:
             for name in self.taken:
                 self.spool.remove(name)
             self.taken = ()
+
+    def _take(self, event: Mapping[str, object]) -> None:
+        signals = self._asked(self.adapter.read_event, event)
+        if any(isinstance(signal, TurnEnded) for signal in signals) or begins_another(signals, self.turns):
+            # An interrupt, and the prompt that took its place, come before the end that a hook tells.
+            self._read_transcript()
+        self._apply_all(signals)
 
     def _read_transcript(self) -> None:
         if lines := self.tail.take():

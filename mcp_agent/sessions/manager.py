@@ -182,9 +182,16 @@ class SessionManager:
         return session
 
     async def send(
-        self, session_id: str, text: str, *, mode: SendMode = SendMode.NOW, clear_draft: bool = False
+        self,
+        session_id: str,
+        text: str,
+        *,
+        mode: SendMode = SendMode.NOW,
+        clear_draft: bool = False,
+        message_id: str | None = None,
     ) -> Sent:
-        return await self.queue.send(await self.for_input(session_id), text, mode=mode, clear_draft=clear_draft)
+        session = await self.for_input(session_id)
+        return await self.queue.send(session, text, mode=mode, clear_draft=clear_draft, message_id=message_id)
 
     async def resume(self, session_id: str, *, given: Secrets | None = None) -> LiveSession:
         """Go on with the conversation of a session that is over; see `Resuming.resume`."""

@@ -116,3 +116,9 @@ def load_records(state: StateDirectory) -> list[SessionRecord]:
         except (ValidationError, OSError):
             continue
     return sorted(records, key=lambda record: record.created_at)
+
+
+def unreadable_sessions(state: StateDirectory) -> list[str]:
+    """The ids of the sessions whose records are there and cannot be read."""
+    found = sorted(path.parent.name for path in state.sessions.glob("*/session.json"))
+    return [session_id for session_id in found if load_record(state, session_id) is None]

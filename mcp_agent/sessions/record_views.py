@@ -5,6 +5,25 @@ from mcp_agent.sessions.retention.closing import keeping_facts
 
 Json = dict[str, object]
 
+_FACTS = (
+    "id",
+    "name",
+    "provider",
+    "provider_version",
+    "working_directory",
+    "native_session_id",
+    "created_at",
+    "idle_retention",
+    "closed",
+    "state",
+    "detail",
+    "advice",
+    "bridge",
+    "idle_seconds",
+    "current_turn",
+    "pane",
+)
+
 
 def record_facts(record: SessionRecord) -> Json:
     """What never changes while a session runs."""
@@ -18,6 +37,18 @@ def record_facts(record: SessionRecord) -> Json:
         "created_at": record.created_at,
         "idle_retention": keeping_facts(record.keeping),
         "closed": record.closed.facts if record.closed else None,
+    }
+
+
+def unreadable_view(session_id: str) -> Json:
+    """A session whose record cannot be read: only its id is known."""
+    return {
+        **dict.fromkeys(_FACTS),
+        "id": session_id,
+        "provider": "",
+        "working_directory": "",
+        "state": "unreadable",
+        "detail": "its session.json is damaged",
     }
 
 

@@ -8,6 +8,7 @@ import typer
 from mcp_agent.cli.context import client, print_json, prompt_text, told_as_well
 from mcp_agent.cli.options import AsJson
 from mcp_agent.cli.session.named import SessionId
+from mcp_agent.cli.submitting import submit
 from mcp_agent.errors import Unconfirmed, UsageError
 
 Prompt = Annotated[str | None, typer.Argument(help="The prompt; - reads it from standard input.")]
@@ -38,7 +39,7 @@ def send(
     mode = "steer" if steer else "queue" if queue else "now"
     body = {"text": text_of(prompt, file), "mode": mode, "clear_draft": clear_draft}
     with client() as server:
-        sent = server.post(f"/sessions/{session}/send", body, waits=True)
+        sent = submit(server, session, body)
     if as_json:
         print_json(sent)
     else:

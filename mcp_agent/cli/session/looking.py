@@ -18,8 +18,8 @@ from mcp_agent.cli.tables import Row, print_table
 from mcp_agent.errors import ServerUnreachable
 from mcp_agent.server.client import Json
 from mcp_agent.server.starting import holds_lock
-from mcp_agent.sessions.record import load_records
-from mcp_agent.sessions.record_views import recorded_view
+from mcp_agent.sessions.record import load_records, unreadable_sessions
+from mcp_agent.sessions.record_views import recorded_view, unreadable_view
 from mcp_agent.sessions.signals import SessionState
 
 _WHOLE = ("session", "name", "state")
@@ -50,7 +50,8 @@ def _sessions() -> list[Json]:
     except ServerUnreachable:
         if holds_lock(state):
             raise
-        return [recorded_view(record) for record in load_records(state)]
+        unreadable = [unreadable_view(each) for each in unreadable_sessions(state)]
+        return [recorded_view(record) for record in load_records(state)] + unreadable
 
 
 def _stopped(count: int) -> str:

@@ -1,18 +1,25 @@
 """Interrupting what a CLI works on, so that the session can still be used."""
 
+from contextlib import suppress
 from datetime import timedelta
 from typing import Literal
 
 import anyio
 
-from mcp_agent.errors import PaneDead, PaneGone, SessionEnded
+from mcp_agent.adapter import Ready, Source, TurnEnded, TurnOutcome
+from mcp_agent.errors import PaneDead, PaneGone, SessionEnded, TmuxError
 from mcp_agent.sessions.input.keyboard import keyboard
 from mcp_agent.sessions.live import LiveSession
+from mcp_agent.sessions.looking import SETTLE
 from mcp_agent.sessions.signals import Interrupting, SessionState
 from mcp_agent.sessions.turns import Turn
 
 INTERRUPTED_WITHIN = timedelta(seconds=10)
-"""A CLI that still works by then, or shows no prompt after a deadline, is not going to come back."""
+"""A CLI that still works by then, or shows no prompt after a deadline, is not going to come back.
+
+It is also as long as an event takes to be told, so that the end of one turn is not told in the next.
+"""
+NEVER_TOLD = "its end was never told"
 
 
 async def interrupt(session: LiveSession) -> bool:
@@ -57,7 +64,24 @@ async def _stop_work(session: LiveSession, turn: Turn | None, *, by: Literal["pe
         await session.terminal.press(session.pane, *session.adapter.interrupt_keys)
     except (PaneDead, PaneGone) as error:
         raise SessionEnded(session.id, session.over or str(error)) from error
-    await session.wait_until(lambda: bool(session.over) or _is_done(session, turn), limit=INTERRUPTED_WITHIN)
+    over = await session.wait_until(lambda: bool(session.over) or _is_done(session, turn), limit=INTERRUPTED_WITHIN)
+    if turn is not None and not over and await _stays_idle(session) and not _is_done(session, turn):
+        session.apply(TurnEnded(TurnOutcome.INTERRUPTED, error=NEVER_TOLD, source=Source.SCREEN))
+
+
+async def _stays_idle(session: LiveSession) -> bool:
+    """Whether the CLI shows nothing but its prompt, look after look."""
+    with suppress(TmuxError):
+        if await _shows_prompt(session):
+            await anyio.sleep(SETTLE.total_seconds())
+            return await _shows_prompt(session)
+    return False
+
+
+async def _shows_prompt(session: LiveSession) -> bool:
+    """A screen that says nothing leaves the reading as it was; one with a prompt has a composer."""
+    screen = await session.look()
+    return isinstance(session.status.reading, Ready) and session.adapter.composer(screen) is not None
 
 
 def _works(session: LiveSession) -> bool:

@@ -57,18 +57,26 @@ class MessageQueue:
     _obstacles: dict[str, str] = field(default_factory=dict)
     """What the last try to deliver found in its way, by session."""
 
-    async def send(self, session: LiveSession, text: str, *, mode: SendMode, clear_draft: bool = False) -> Sent:
-        """Send a text now, or keep it until the session can take it.
+    async def send(
+        self,
+        session: LiveSession,
+        text: str,
+        *,
+        mode: SendMode,
+        clear_draft: bool = False,
+        message_id: str | None = None,
+    ) -> Sent:
+        """Send a text now, or keep it until the session can take it; `message_id` was never used before.
 
         Raises as `input.send` does, and `StoreUnusable` when the text cannot be kept.
         """
         if mode is SendMode.QUEUE or (mode is SendMode.TURN and await self._must_wait(session)):
-            return await self._keep(session, text)
+            return await self._keep(session, text, message_id)
         try:
-            return await self._send_now(session, text, mode=mode, clear_draft=clear_draft)
+            return await self._send_now(session, text, mode=mode, clear_draft=clear_draft, message_id=message_id)
         except SendRefused:
             if mode is SendMode.TURN and works(session):
-                return await self._keep(session, text)
+                return await self._keep(session, text, await self._if_unused(session, message_id))
             raise
 
     async def decided(self, session: LiveSession, message_id: str, *, limit: timedelta) -> Message:
@@ -94,9 +102,11 @@ class MessageQueue:
         except StoreUnusable:
             return False
 
-    async def _send_now(self, session: LiveSession, text: str, *, mode: SendMode, clear_draft: bool) -> Sent:
+    async def _send_now(
+        self, session: LiveSession, text: str, *, mode: SendMode, clear_draft: bool, message_id: str | None
+    ) -> Sent:
         kind = MessageKind.STEER if mode is SendMode.STEER else MessageKind.PROMPT
-        message = Message(new_message_id(), session.id, text, kind, 0.0, MessageState.SENDING)
+        message = Message(message_id or new_message_id(), session.id, text, kind, 0.0, MessageState.SENDING)
         self._sending.add(message.id)
         try:
             sent = await send_now(self.messages, session, message, mode=mode, clear_draft=clear_draft)
@@ -104,6 +114,11 @@ class MessageQueue:
             self._sending.discard(message.id)
         self._follow_sent(session, message, sent)
         return sent
+
+    async def _if_unused(self, session: LiveSession, message_id: str | None) -> str | None:
+        """The id, unless a refused try of the same text is on record under it."""
+        used = message_id is not None and await self.messages.get(session.id, message_id) is not None
+        return None if used else message_id
 
     async def withdraw(self, session: LiveSession, message_id: str) -> None:
         """Take back a message that waits. Raises `UnknownMessage` or `NotWithdrawn`."""
@@ -113,12 +128,17 @@ class MessageQueue:
             raise NotWithdrawn(session.id, message_id, found.state)
 
     async def refuse_all(self, session: LiveSession) -> None:
-        """The session was stopped: what waits goes to nobody."""
+        """The session was stopped: what waits goes to nobody. A store that does not take that is tried again."""
         try:
-            for message in await self.messages.all(session.id, states={MessageState.WAITING}):
-                await self._refuse(message)
-        except StoreUnusable:
-            log.exception("session %s: its waiting messages could not be refused", session.id)
+            await self.refuse_waiting(session)
+        except StoreUnusable as error:
+            log.warning("session %s: its waiting messages are not refused yet: %s", session.id, error)
+            self.wake(session)
+
+    async def refuse_waiting(self, session: LiveSession) -> None:
+        """Raises `StoreUnusable`."""
+        for message in await self.messages.all(session.id, states={MessageState.WAITING}):
+            await self._refuse(message)
 
     def obstacle(self, session: LiveSession) -> str | None:
         """What messages wait for; None when nothing is known to be in their way."""
@@ -147,11 +167,11 @@ class MessageQueue:
             raise UnknownMessage(session.id, message_id)
         return message
 
-    async def _keep(self, session: LiveSession, text: str) -> Sent:
+    async def _keep(self, session: LiveSession, text: str, message_id: str | None = None) -> Sent:
         check_text(session.id, text)
         if session.over:
             raise SessionEnded(session.id, session.over)
-        message = await self.messages.add(session.id, text, kind=MessageKind.PROMPT)
+        message = await self.messages.add(session.id, text, kind=MessageKind.PROMPT, message_id=message_id)
         if session.state is SessionState.STOPPED:
             await self._refuse(message)
             raise SessionEnded(session.id, str(session.over))
@@ -166,6 +186,8 @@ class MessageQueue:
             self._woken.discard(session.id)
             try:
                 await self._settle_claimed(session)
+                if session.state is SessionState.STOPPED:
+                    await self.refuse_waiting(session)
                 await self._follow_held_by_running_turn(session)
                 await self._deliver_waiting(session)
             except StoreUnusable as error:

@@ -181,9 +181,15 @@ def lost(state: StateDirectory, store: SessionStore, record: SessionRecord, *, a
 
 
 def stopped(state: StateDirectory, store: SessionStore, record: SessionRecord, *, adapter: Adapter) -> LiveSession:
-    """A session that was stopped, and of which only the record and its turns are left."""
+    """A session that was stopped, and of which only the record and its turns are left.
+
+    A turn that runs by the store has ended with the session: the stop could not write that down.
+    """
     session = _session(state, store, record, adapter=adapter, terminal=None)
     session.status = Status(end=Stopped(record.why_stopped))
+    if session.turns.current is not None:
+        session.take_events()
+        session.apply(Stopped(record.why_stopped))
     return session
 
 

@@ -5,7 +5,7 @@ leaves the session as it was, but for the end of our own server: the next one ta
 """
 
 import logging
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from mcp_agent.sessions import closing
 from mcp_agent.sessions.closing import PaneCloser
 from mcp_agent.sessions.live import LiveSession
 from mcp_agent.sessions.record import SessionOptions, SessionRecord
+from mcp_agent.sessions.recovery.forgotten import forgotten, resume_advice
 from mcp_agent.sessions.signals import SessionState, Status
 from mcp_agent.sessions.starting import coming_up, launching
 from mcp_agent.sessions.starting.conversations import check_free, transcript_of
@@ -61,18 +62,23 @@ class Resuming:
     keep: Callable[[SessionRecord], None]
     check_name: Callable[[SessionRecord], None]
     """Raises when somebody else has its name by now."""
+    refuse_waiting: Callable[[LiveSession], Awaitable[None]]
+    """What waited for a session when it was stopped goes to nobody. Raises `StoreUnusable`."""
     _attempts: dict[str, _Attempt] = field(default_factory=dict)
 
     async def before_input(self, session: LiveSession) -> None:
         """A session that nobody ended goes on when it is asked to; one that is just being resumed is waited for.
 
+        One that is just being closed since it is idle is closed first.
+
         Raises `SessionEnded` for one that somebody ended, and as `resume` does.
         """
+        if closed_for_idle(session) and (stop := self.stops.get(session.id)):
+            await stop.wait()
         if session.id in self._attempts or _ended_by_nobody(session):
             await self.resume(session)
         elif session.over is not None:
-            advice = f"`mcp-agent session resume {session.id}` goes on with its conversation"
-            raise SessionEnded(session.id, f"{session.over}; {advice}")
+            raise SessionEnded(session.id, f"{session.over}; {resume_advice(session)}")
 
     async def resume(self, session: LiveSession, *, given: Secrets | None = None) -> None:
         """Return when the CLI shows its prompt again, or is blocked by a dialog. A session that lives is left alone.
@@ -118,6 +124,8 @@ class Resuming:
     async def _run(self, session: LiveSession, attempt: _Attempt, options: SessionOptions, executable: Path) -> None:
         try:
             with attempt.scope:
+                if session.state is SessionState.STOPPED:
+                    await self.refuse_waiting(session)
                 await self._relaunch(session, options, executable)
                 session.tell("session.resumed", state=session.state)
                 log.info("session %s was resumed: %s", session.id, session.state)
@@ -195,10 +203,14 @@ class Resuming:
         self.keep(record)
 
 
+def closed_for_idle(session: LiveSession) -> bool:
+    """Whether retention closed it, or is about to."""
+    return session.state is SessionState.STOPPED and session.record.closed is not None
+
+
 def _ended_by_nobody(session: LiveSession) -> bool:
     """Lost, or closed since it was idle, with nothing that only a person can give again."""
-    idle = session.state is SessionState.STOPPED and session.record.closed is not None
-    return session.state is SessionState.LOST or (idle and not session.record.needs_secrets)
+    return session.state is SessionState.LOST or (closed_for_idle(session) and not forgotten(session))
 
 
 def _has_begun(session: LiveSession) -> bool:
