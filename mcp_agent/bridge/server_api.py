@@ -86,9 +86,7 @@ class ToolServer:
             raise BadAnswer("the server's answer is not a tool result")
         return text, structured
 
-    def tell_of_event(
-        self, limit_seconds: float, *, event: bytes = b"", name: str = ""
-    ) -> Generator[Wait, bool, bool]:
+    def tell_of_event(self, limit_seconds: float, *, event: bytes = b"", name: str = "") -> Generator[Wait, bool, bool]:
         """Say that an event has been spooled, or hand over one that could not be; whether the server took it.
 
         A server that is down reads the spool when it starts.

@@ -58,7 +58,9 @@ async def call_mcp(request: Request, server: str, tool: str, live: SessionOfToke
 async def event_spooled(request: Request, live: SessionOfToken) -> Response:
     """A hook has spooled an event: look at it now. One that could not be spooled is the body, and has a name."""
     if body := await read_body(request):
-        live.take_handed(request.headers.get("x-event-name", ""), event_of(body))
+        if not (name := request.headers.get("x-event-name")):
+            raise BadRequest("the header X-Event-Name is missing")
+        live.take_handed(name, event_of(body))
     else:
         live.take_events()
     return Response(status_code=204)

@@ -15,6 +15,7 @@ from mcp_agent import registry
 from mcp_agent.adapter import Adapter
 from mcp_agent.errors import (
     McpAgentError,
+    SessionEnded,
     TmuxUnavailable,
     UnknownSession,
 )
@@ -33,7 +34,7 @@ from mcp_agent.sessions.names import Names
 from mcp_agent.sessions.record import SessionOptions, SessionRecord, load_record, save_record
 from mcp_agent.sessions.recovery import adopting
 from mcp_agent.sessions.recovery.adopting import Adoption
-from mcp_agent.sessions.recovery.resuming import Resuming
+from mcp_agent.sessions.recovery.resuming import Resuming, closed_for_idle
 from mcp_agent.sessions.retention.closing import Closing
 from mcp_agent.sessions.retention.keeper import Reason
 from mcp_agent.sessions.retention.retaining import Retention
@@ -107,6 +108,7 @@ class SessionManager:
             launched=self._launched,
             keep=self._keep,
             check_name=self._check_name,
+            refuse_waiting=self.queue.refuse_waiting,
         )
 
     def all(self) -> list[LiveSession]:
@@ -190,8 +192,17 @@ class SessionManager:
         clear_draft: bool = False,
         message_id: str | None = None,
     ) -> Sent:
+        """Raises as `MessageQueue.send` does. An idle close that came first ends no send: the session goes on."""
         session = await self.for_input(session_id)
-        return await self.queue.send(session, text, mode=mode, clear_draft=clear_draft, message_id=message_id)
+        send = partial(self.queue.send, session, text, mode=mode, clear_draft=clear_draft, message_id=message_id)
+        try:
+            return await send()
+        except SessionEnded:
+            on_record = message_id is not None and await self.queue.messages.get(session.id, message_id)
+            if on_record or not closed_for_idle(session):
+                raise
+        await self.for_input(session_id)
+        return await send()
 
     async def resume(self, session_id: str, *, given: Secrets | None = None) -> LiveSession:
         """Go on with the conversation of a session that is over; see `Resuming.resume`."""
@@ -319,6 +330,7 @@ class SessionManager:
         session = adopting.stopped(self.state, self.store, record, adapter=self.load_adapter(record.provider))
         session.on_record = self._keep
         self._sessions[session_id] = session
+        self.queue.wake(session)
         return session
 
     def _finish_later(self, session: LiveSession) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 from pathlib import Path
@@ -14,16 +15,16 @@ from mcp_agent.bridge import event_hook
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.bridge.conftest import FakeServer
+    from tests.bridge.conftest import Asked, FakeServer
 
 pytestmark = pytest.mark.contract("S3")
 
 
-def hook(*arguments: str | Path, event: bytes, flags: str = "-I") -> list[Path]:
-    """Run the hook, which must say nothing and end with 0; return what is spooled then."""
+def hook(*arguments: str | Path, event: bytes, flags: str = "-I", status: int = 0) -> list[Path]:
+    """Run the hook, which must say nothing and end with this status; return what is spooled then."""
     command = [sys.executable, *flags.split(), str(Path(event_hook.__file__)), *map(str, arguments)]
     ended = subprocess.run(command, input=event, capture_output=True, check=False, timeout=20)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b"")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (status, b"", b"")
     return sorted(Path(arguments[0]).parent.glob("events/*")) if arguments else []
 
 
@@ -90,6 +91,55 @@ def test_a_missing_or_broken_session_file_is_met_with_silence(
     assert hook(event=b"{}") == []
     assert len(hook(session_file(token=None), event=b"{}")) == 1
     hook(short_tmp / "missing" / "bridge.json", event=b"{}")
+
+
+def test_an_event_that_cannot_be_spooled_is_handed_to_the_server(
+    server: FakeServer, session_file: Callable[..., Path]
+) -> None:
+    path = session_file()
+    path.with_name("events").touch()
+
+    hook(path, event=b'{"n": 1}')
+    [handed] = server.asked
+    assert (handed.method, handed.path, handed.body) == ("POST", "/s/s-1/events", b'{"n": 1}')
+    assert len(handed.headers["X-Event-Name"].partition("-")[0]) == 20
+
+
+def test_an_event_that_nobody_takes_at_first_is_spooled_as_soon_as_that_works(
+    server: FakeServer, session_file: Callable[..., Path]
+) -> None:
+    path = session_file()
+    path.with_name("events").touch()
+
+    def refuses(asked: Asked) -> None:
+        path.with_name("events").unlink(missing_ok=True)
+        server.answers({}, status=500)(asked)
+
+    server.behaviours["events"] = refuses
+    [spooled] = hook(path, event=b'{"n": 1}')
+    handed, told = server.asked
+    assert spooled.read_bytes() == b'{"n": 1}'
+    assert (handed.headers["X-Event-Name"], handed.body, told.body) == (spooled.stem, b'{"n": 1}', b"")
+
+
+def test_an_event_that_is_lost_is_told_by_the_exit_status(session_file: Callable[..., Path]) -> None:
+    path = session_file()
+    path.with_name("events").touch()
+
+    assert hook(path, event=b"{}", status=1) == []
+
+
+def test_a_file_that_could_not_be_written_whole_is_not_left(
+    session_file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = session_file().with_name("events")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "no space left")
+
+    monkeypatch.setattr(event_hook.os, "rename", full)
+    assert not event_hook.spool(b"{}", str(directory), "1")
+    assert list(directory.iterdir()) == []
 
 
 def test_the_hook_needs_the_standard_library_only(session_file: Callable[..., Path]) -> None:
