@@ -24,6 +24,7 @@ from mcp_agent.cli.test import test_app
 from mcp_agent.cli.timeouts import timeouts
 from mcp_agent.cli.tools import tools_app
 from mcp_agent.cli.usage import CLICK_USAGE, is_help, usage_sentence
+from mcp_agent.disk import disk_trouble
 from mcp_agent.errors import Internal, McpAgentError, UsageError
 from mcp_agent.server.client import exit_code_of
 from mcp_agent.state import StateDirectory
@@ -82,10 +83,21 @@ def _exit_code() -> int | str | None:
         return exit_code_of(error)
     except CLICK_USAGE as error:
         return _refused(error)
-    except Exception:  # noqa: BLE001 - the last line of defence: what nobody foresaw is written down and told
-        _tell(_write_down(os.environ))
-        return Internal.exit_code
+    except Exception as error:  # noqa: BLE001 - the last line of defence: what nobody foresaw is written down and told
+        return _unforeseen(error)
     return code if isinstance(code, int) else 0
+
+
+def _unforeseen(error: Exception) -> int:
+    """A disk that is full is nobody's fault here; everything else is ours."""
+    with suppress(McpAgentError):
+        trouble = disk_trouble(error, StateDirectory.from_environment(os.environ).root)
+        if trouble is not None:
+            _tell(str(trouble))
+            _tell_programs(trouble)
+            return trouble.exit_code
+    _tell(_write_down(os.environ))
+    return Internal.exit_code
 
 
 def _refused(error: Exception) -> int:

@@ -10,6 +10,7 @@ from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 
 from mcp_agent import __version__
+from mcp_agent.disk import disk_trouble
 from mcp_agent.errors import (
     AccessDenied,
     BadArguments,
@@ -39,6 +40,7 @@ from mcp_agent.server import (
 )
 from mcp_agent.server.auth import RuntimeOf, owner
 from mcp_agent.server.connection import ClientGone, read_body
+from mcp_agent.server.ending_unadopted import end_unadopted
 from mcp_agent.server.runtime import Runtime
 from mcp_agent.server.session_names import SessionNames
 from mcp_agent.server.starting import PACKAGE
@@ -95,11 +97,13 @@ async def stop_server(request: Request, runtime: RuntimeOf, *, now: bool = False
     # All of the request first: a client that is still sending does not hear the answer of a server that closes.
     await read_body(request)
     sessions = [session for session in runtime.sessions.all() if session.status.end is None]
+    ended, alive = 0, list[str]()
     if now:
         await runtime.sessions.stop_all()
+        ended, alive = await end_unadopted(runtime.sessions, runtime.state)
         await runtime.running.cancel_all()
     runtime.stop_requested.set()
-    return {"stopped_sessions": len(sessions) if now else 0}
+    return {"stopped_sessions": len(sessions) + ended if now else 0, "still_alive": alive}
 
 
 @server_routes.get("/openapi.json")
@@ -132,7 +136,8 @@ async def _gone(_request: Request, _error: Exception) -> Response:
 
 async def _unknown(request: Request, error: Exception) -> Response:
     log.error("%s %s", request.method, request.url.path, exc_info=error)
-    return _error(500, Internal(request.app.state.runtime.state.log))
+    state = request.app.state.runtime.state
+    return _error(500, disk_trouble(error, state.root) or Internal(state.log))
 
 
 def _status(error: McpAgentError) -> int:

@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 
+from mcp_agent.disk import check_writable
 from mcp_agent.errors import BadConfiguration, ServerStartFailed, SignalRefused
 from mcp_agent.processes import ProcessIdentity, send_signal
 from mcp_agent.sessions.environment import COMMON
@@ -165,8 +166,10 @@ def _refuse_failure(process: "subprocess.Popen[bytes]", state: StateDirectory) -
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+        check_writable(state.root)
         raise ServerStartFailed(f"it did not listen within {STARTS_WITHIN.total_seconds():g} s", state.log) from None
     if status != ALREADY_RUNNING_EXIT:
+        check_writable(state.root)
         raise ServerStartFailed(_last_line(state) or f"it ended with status {status}", state.log)
 
 

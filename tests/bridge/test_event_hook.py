@@ -112,7 +112,8 @@ def test_an_event_that_nobody_takes_at_first_is_spooled_as_soon_as_that_works(
     path.with_name("events").touch()
 
     def refuses(asked: Asked) -> None:
-        path.with_name("events").unlink(missing_ok=True)
+        if asked.body:
+            path.with_name("events").unlink()
         server.answers({}, status=500)(asked)
 
     server.behaviours["events"] = refuses
@@ -137,7 +138,7 @@ def test_a_file_that_could_not_be_written_whole_is_not_left(
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "no space left")
 
-    monkeypatch.setattr(event_hook.os, "rename", full)
+    monkeypatch.setattr("os.rename", full)
     assert not event_hook.spool(b"{}", str(directory), "1")
     assert list(directory.iterdir()) == []
 
