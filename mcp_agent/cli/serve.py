@@ -62,7 +62,7 @@ def stop(
     except ServerUnreachable:
         if holds_lock(state_directory()):
             raise
-        done = {"stopped_sessions": 0, "still_alive": [], "was_running": False}
+        done = {"stopped_sessions": 0, "was_running": False}
     if as_json:
         print_json(done)
     else:

@@ -103,7 +103,7 @@ async def stop_server(request: Request, runtime: RuntimeOf, *, now: bool = False
         ended, alive = await end_unadopted(runtime.sessions, runtime.state)
         await runtime.running.cancel_all()
     runtime.stop_requested.set()
-    return {"stopped_sessions": len(sessions) + ended if now else 0, "still_alive": alive}
+    return {"stopped_sessions": len(sessions) + ended if now else 0, **({"still_alive": alive} if alive else {})}
 
 
 @server_routes.get("/openapi.json")

@@ -53,10 +53,12 @@ async def test_prompts_that_come_during_an_idle_close_are_delivered_after_it(pla
             async with anyio.create_task_group() as group:
                 group.start_soon(close_idle, manager, session)
                 await slow.began.wait()
-                group.start_soon(send, "one")
-                await anyio.wait_all_tasks_blocked()
-                assert (outcomes, len(place.clis)) == ([], 1)
-                slow.go_on.set()
+                try:
+                    group.start_soon(send, "one")
+                    await anyio.wait_all_tasks_blocked()
+                    assert (outcomes, len(place.clis)) == ([], 1)
+                finally:
+                    slow.go_on.set()
             assert outcomes == [SendOutcome.WAITING if mode is SendMode.QUEUE else SendOutcome.DELIVERED]
             await session.wait_until(lambda: session.turns.current is not None, limit=SOON)
         assert place.clis[-1].submitted == ["one"]
