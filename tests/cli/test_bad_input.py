@@ -138,7 +138,8 @@ def test_a_sleep_that_is_no_bounded_time_is_a_usage_error(person: Person, sleep:
         *("test", "coding-agent-chat-e2e", "--provider", "scripted", "--model-server", "scripted", "--sleep", sleep)
     )
     assert done.status == 2
-    assert "Error" in done.err
+    assert done.err.startswith("mcp-agent: Invalid value: ")
+    assert done.err.count("\n") == 1
     assert_untouched(person)
 
 

@@ -54,10 +54,10 @@ def left(server: Server) -> Left:
 
 
 def files_of(server: Server) -> frozenset[str]:
-    """Everything on disk but the records of sessions that are over, and what the CLI itself remembers."""
+    """Everything in the places of this server but the records of sessions that are over, and what the CLI itself remembers."""
     state = [path for path in server.state.root.rglob("*") if not is_record(server, path)]
     work = [path for path in server.work.rglob("*") if path.suffix != ".jsonl"]
-    return frozenset(map(str, [*state, *work, *Path("/tmp").glob("mcp-agent*")]))
+    return frozenset(map(str, [*state, *work]))
 
 
 def is_record(server: Server, path: Path) -> bool:
