@@ -54,7 +54,7 @@ def left(server: Server) -> Left:
 
 
 def files_of(server: Server) -> frozenset[str]:
-    """Everything in the places of this server but the records of sessions that are over, and what the CLI itself remembers."""
+    """All in the places of this server, but the records of sessions that are over and what the CLI itself remembers."""
     state = [path for path in server.state.root.rglob("*") if not is_record(server, path)]
     work = [path for path in server.work.rglob("*") if path.suffix != ".jsonl"]
     return frozenset(map(str, [*state, *work]))
