@@ -113,15 +113,10 @@ class Database:
         return not tables
 
     def _create(self, connection: sqlite3.Connection, path: Path) -> None:
-        connection.execute("BEGIN IMMEDIATE")
-        try:
+        with transaction(connection):
             # Another process may have been first.
             for statement in self._statements() if self._is_fresh(connection, path) else ():
                 connection.execute(statement)
-            connection.execute("COMMIT")
-        finally:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
 
     def _empty(self) -> sqlite3.Connection:
         connection = _connect("file::memory:")
@@ -133,6 +128,19 @@ class Database:
         yield from self.schema
         yield f"PRAGMA application_id = {self.application_id}"
         yield f"PRAGMA user_version = {self.schema_version}"
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """What is executed within is written as a whole or not at all. Raises what SQLite raises."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    finally:
+        # Some errors, a full disk among them, have rolled back already.
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
 
 
 def _problem(error: sqlite3.Error) -> str:

@@ -19,6 +19,7 @@ from mcp_agent.calls.ledger_events import DuplicateAllowed, Event, Intent, Resol
 from mcp_agent.calls.ledger_file import LEDGER
 from mcp_agent.calls.ledger_reading import LedgerReader
 from mcp_agent.calls.ledger_rows import Row
+from mcp_agent.database import transaction
 from mcp_agent.errors import DuplicateCall, LedgerUnusable, UnknownCall
 
 PRUNED_AT_ONCE = 200
@@ -145,14 +146,8 @@ class Ledger(LedgerReader):
     def _transaction(self, *, durable: bool) -> Iterator[None]:
         with self.lock, LEDGER.translated(self.path):
             self._wait_for_the_disk(durable)
-            self.connection.execute("BEGIN IMMEDIATE")
-            try:
+            with transaction(self.connection):
                 yield
-                self.connection.execute("COMMIT")
-            finally:
-                # Some errors, a full disk among them, have rolled back already.
-                if self.connection.in_transaction:
-                    self.connection.execute("ROLLBACK")
 
 
 def _log_lost(path: Path, row: Row) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 
+from mcp_agent.database import transaction
 from mcp_agent.sessions.store import file as sql
 from mcp_agent.sessions.store.file import STORE
 
@@ -73,14 +74,8 @@ class MessageTable:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        with self.lock, STORE.translated(self.path):
-            self.connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self.connection.execute("COMMIT")
-            finally:
-                if self.connection.in_transaction:
-                    self.connection.execute("ROLLBACK")
+        with self.lock, STORE.translated(self.path), transaction(self.connection):
+            yield
 
 
 def _message(row: tuple[str, str, int, float, str, str]) -> Message:

@@ -22,6 +22,7 @@ from typing import Any, Self
 
 import anyio
 
+from mcp_agent.database import transaction
 from mcp_agent.errors import StoreUnusable
 from mcp_agent.sessions.store import file as sql
 from mcp_agent.sessions.store.events import EventPage, event_of
@@ -213,15 +214,9 @@ class SessionStore:
     def _write_all(self, *, durable: bool) -> None:
         with self.lock, STORE.translated(self.path):
             self.connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
-            self.connection.execute("BEGIN IMMEDIATE")
-            try:
+            with transaction(self.connection):
                 for statement, values in self.unwritten:
                     self.connection.execute(statement, values)
-                self.connection.execute("COMMIT")
-            finally:
-                # Some errors, a full disk among them, have rolled back already.
-                if self.connection.in_transaction:
-                    self.connection.execute("ROLLBACK")
 
     def _has_written(self) -> None:
         self.unwritten.clear()

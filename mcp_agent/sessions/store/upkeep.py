@@ -7,6 +7,7 @@ from pathlib import Path
 
 import anyio
 
+from mcp_agent.database import transaction
 from mcp_agent.errors import StoreUnusable
 from mcp_agent.sessions.store import file as sql
 from mcp_agent.sessions.store.file import STORE
@@ -78,11 +79,6 @@ def _old_events(connection: sqlite3.Connection, now: float) -> int:
 
 def _in_one(connection: sqlite3.Connection, *statements: tuple[str, tuple[object, ...]]) -> int:
     """How many rows the last one changed."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(connection):
         changed = [connection.execute(statement, values).rowcount for statement, values in statements]
-        connection.execute("COMMIT")
-    finally:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
     return changed[-1]
