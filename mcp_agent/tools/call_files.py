@@ -1,5 +1,6 @@
 """The files in which a server and the supervisor of a shell command talk: both may die, the files stay.
 
+announced         empty, older than the call's intent: without it nothing can be told from what is missing
 spec.json         what to run, written before the supervisor starts
 environment.json  with which variables, secrets maybe: removed once the supervisor has read it
 supervisor.json   who supervises it
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple, TextIO
 from mcp_agent.errors import ToolError
 from mcp_agent.processes import ProcessIdentity
 
+ANNOUNCED = "announced"
 SPEC = "spec.json"
 ENVIRONMENT = "environment.json"
 SUPERVISOR = "supervisor.json"
@@ -84,6 +86,20 @@ class ExitRecord(NamedTuple):
     def from_line(cls, line: bytes) -> "ExitRecord | None":
         """The record that `to_line` made; None when a part of the line is missing."""
         return cls(**json.loads(line)) if line.endswith(b"\n") else None
+
+
+def announce(directory: Path) -> None:
+    """Leave the mark that a call is about to be written down; a disk that does not take it is found out later."""
+    with suppress(OSError):
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(directory / ANNOUNCED, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+
+
+def withdraw(directory: Path) -> None:
+    """Remove the mark, and the directory unless it holds more."""
+    _remove(directory, ANNOUNCED)
+    with suppress(OSError):
+        directory.rmdir()
 
 
 def write_spec(directory: Path, spec: Spec) -> None:

@@ -2,7 +2,8 @@
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cache
@@ -16,14 +17,14 @@ from mcp_agent.calls.ledger import Ledger
 from mcp_agent.calls.ledger_events import Intent
 from mcp_agent.calls.noting import write_ahead
 from mcp_agent.calls.running import RunningCalls
-from mcp_agent.errors import CallNotTaken, LedgerUnusable, TurnAborted, UnknownTool
+from mcp_agent.errors import CallNotTaken, DuplicateCall, LedgerUnusable, TurnAborted, UnknownTool
 from mcp_agent.processes import ProcessIdentity, identify
 from mcp_agent.state import StateDirectory
 from mcp_agent.timeouts import ClientCeiling, Policy, ToolClass, tool_class
 from mcp_agent.tools import gating, news, verdicts
 from mcp_agent.tools.gating import Wanted
 from mcp_agent.tools.telling import Telling, nobody
-from mcp_agent.tools.tool import CallContext, Category, Tool, ToolResult, declared_wait
+from mcp_agent.tools.tool import CallContext, Category, Recoverable, Tool, ToolResult, declared_wait
 from mcp_agent.tools.work import Work
 
 
@@ -130,7 +131,8 @@ class Dispatcher:
                 allow_duplicate=wanted.allow_duplicate,
                 context=lambda earlier: self.context(caller, earlier),
             )
-            await write_ahead(self.ledger, call_id, intent)
+            with _announced(tool, self.context(caller, call_id), runs=isinstance(decision, Run)):
+                await write_ahead(self.ledger, call_id, intent)
             gating.note_decision(self.ledger, call_id, decision)
         except LedgerUnusable as error:
             raise LedgerUnusable(error.path, f"{error.problem}; {tool.name} was not started") from error
@@ -168,6 +170,22 @@ class Dispatcher:
 
     def _allowed(self, caller: Caller, name: str) -> bool:
         return caller.tools is None or name in caller.tools
+
+
+@contextmanager
+def _announced(tool: Tool[Any], context: CallContext, *, runs: bool) -> Iterator[None]:
+    """A call that is about to be written down and run; nothing of it is left when it could not be written down."""
+    if not runs or not isinstance(tool, Recoverable):
+        yield
+        return
+    tool.announce(context)
+    try:
+        yield
+    except DuplicateCall:
+        raise
+    except BaseException:
+        tool.withdraw(context)
+        raise
 
 
 @cache

@@ -122,6 +122,12 @@ class ExecuteShellCommand:
             return None
         return timedelta(seconds=arguments.timeout_seconds) + WAIT_BEYOND_TIMEOUT
 
+    def announce(self, context: CallContext) -> None:
+        call_files.announce(context.call_directory)
+
+    def withdraw(self, context: CallContext) -> None:
+        call_files.withdraw(context.call_directory)
+
     async def run(self, context: CallContext, arguments: ShellArguments) -> ToolResult:
         """Run the command to its end. A cancellation ends everything it started before it goes on."""
         await checkpoint_if_cancelled()
@@ -176,7 +182,6 @@ class ExecuteShellCommand:
     def _start(self, context: CallContext, arguments: ShellArguments) -> Supervision:
         marks = {SESSION_MARK: context.session_id, CALL_MARK: context.call_id}
         directory = context.call_directory
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         call_files.write_spec(directory, self._spec(context, arguments, marks))
         return Supervision.start(directory, call_id=context.call_id, marks=marks)
 

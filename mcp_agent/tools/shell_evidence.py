@@ -22,8 +22,8 @@ TAIL_BYTES = 400
 def look(call_id: str, directory: Path) -> Verdict:
     """Whether the command was run.
 
-    It was not, for certain, when its specification is there and no supervisor got as far as its own file. A restart of
-    the machine may have lost that file, and then nothing is certain.
+    It was not, for certain, when it was announced, which is before its intent, and no supervisor got as far as its own
+    file. A restart of the machine may have lost that file, and then nothing is certain.
     """
     # Looked at first, so that a record written in between is not missed.
     lives = _lives(call_id, directory)
@@ -32,9 +32,9 @@ def look(call_id: str, directory: Path) -> Verdict:
         return _of_record(record, directory)
     if lives:
         return Verdict("happened", "the command was started and still runs")
-    if not (directory / call_files.SPEC).exists():
+    if not (directory / call_files.ANNOUNCED).exists():
         return Verdict("cannot_tell", "nothing that the command left is there any more")
-    if call_files.read_supervisor(directory) is None and not _is_of_earlier_boot(directory / call_files.SPEC):
+    if call_files.read_supervisor(directory) is None and not _is_of_earlier_boot(directory / call_files.ANNOUNCED):
         return Verdict("did_not_happen", "no supervisor began to run the command, and none is left that could")
     return Verdict("cannot_tell", "the command's supervisor was killed, and left no record of how the command ended")
 

@@ -118,6 +118,17 @@ class Tool(Protocol[ArgumentsT]):
 class Recoverable(Protocol):
     """A tool whose work outlives the server."""
 
+    def announce(self, context: CallContext) -> None:
+        """Leave the mark by which a call that never began is told from one whose evidence is gone. Before its intent.
+
+        Raises nothing: a mark that cannot be left makes a crash harder to explain, and no call impossible.
+        """
+        ...
+
+    def withdraw(self, context: CallContext) -> None:
+        """Take the mark of a call back whose intent could not be written; it raises nothing."""
+        ...
+
     async def recover(self, context: CallContext) -> ToolResult | None:
         """Wait for work that another server began; None when its evidence is gone. Cancelling this ends the work."""
         ...

@@ -140,7 +140,7 @@ def test_a_command_that_no_supervisor_began_did_not_happen_and_may_be_repeated(c
     command.server.crash()
     command.kill()
     for path in command.directory.iterdir():
-        if path.name != call_files.SPEC:
+        if path.name != call_files.ANNOUNCED:
             path.unlink()
     command.server.start_again()
     eventually(lambda: command.record["evidence"])

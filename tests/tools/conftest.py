@@ -51,8 +51,10 @@ class Shell:
     async def run(self, command: str, *, context: CallContext | None = None, **arguments: object) -> dict[str, Any]:
         """The structured answer, which is the text's too."""
         parsed = self.tool.validate({"command": command, **arguments})
+        context = context or self.context()
+        self.tool.announce(context)
         with anyio.fail_after(BOUND_SECONDS):
-            result = await self.tool.run(context or self.context(), parsed)
+            result = await self.tool.run(context, parsed)
         assert result.structured == json.loads(result.text)
         return dict(result.structured or {})
 

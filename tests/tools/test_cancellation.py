@@ -117,7 +117,7 @@ async def test_a_call_that_is_cancelled_already_starts_nothing(shell: Shell) -> 
     with anyio.CancelScope() as scope:
         scope.cancel()
         await shell.run("touch ran", context=context)
-    assert not context.call_directory.exists()
+    assert not (context.call_directory / call_files.SPEC).exists()
 
 
 async def test_a_call_cancelled_at_any_moment_of_its_start_leaves_nothing(shell: Shell) -> None:

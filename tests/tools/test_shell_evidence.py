@@ -81,13 +81,42 @@ async def test_a_command_that_no_supervisor_began_did_not_happen(shell: Shell) -
     assert (await look(shell, context)).evidence == "did_not_happen"
 
 
+@pytest.mark.contract("W6", "W9")
+async def test_a_call_that_was_announced_and_never_begun_did_not_happen(shell: Shell) -> None:
+    context = shell.context()
+    shell.tool.announce(context)
+    assert (await look(shell, context)).evidence == "did_not_happen"
+
+
+async def test_an_emptied_directory_cannot_tell(shell: Shell) -> None:
+    context = shell.context()
+    await shell.run("true", context=context)
+    for path in context.call_directory.iterdir():
+        path.unlink()
+    assert (await look(shell, context)).evidence == "cannot_tell"
+
+
+async def test_a_withdrawn_announcement_leaves_nothing(shell: Shell) -> None:
+    context = shell.context()
+    shell.tool.announce(context)
+    shell.tool.withdraw(context)
+    assert not context.call_directory.exists()
+
+
+async def test_a_withdrawn_announcement_leaves_what_a_call_of_the_same_id_left(shell: Shell) -> None:
+    context = shell.context()
+    await shell.run("true", context=context)
+    shell.tool.withdraw(context)
+    assert call_files.read_exit(context.call_directory) is not None
+
+
 async def test_after_a_restart_of_the_machine_a_missing_file_proves_nothing(shell: Shell) -> None:
     context = shell.context()
     await shell.run("true", context=context)
     for name in (call_files.SUPERVISOR, call_files.EXIT):
         (context.call_directory / name).unlink()
     before_the_boot = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME) - 60
-    os.utime(context.call_directory / call_files.SPEC, (before_the_boot, before_the_boot))
+    os.utime(context.call_directory / call_files.ANNOUNCED, (before_the_boot, before_the_boot))
     assert (await look(shell, context)).evidence == "cannot_tell"
 
 

@@ -23,6 +23,12 @@ pytestmark = pytest.mark.anyio
 class Lasting(Silent):
     """A tool whose work outlives its server."""
 
+    def announce(self, context: CallContext) -> None:
+        self.events.append("announced")
+
+    def withdraw(self, context: CallContext) -> None:
+        self.events.append("withdrawn")
+
     async def recover(self, context: CallContext) -> ToolResult | None:
         return None
 
