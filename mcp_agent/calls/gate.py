@@ -96,10 +96,13 @@ class AnswerWith:
             ended = _ENDED.get(self.earlier.happened or Happened.UNKNOWN, "ended")
             return f"nobody waited for its end: it {ended}. Its record: get_tool_call(call_id={call_id!r}).{others}"
         return (
-            "its outcome is unknown: it may have taken effect, it may still be running, or"
+            f"its outcome is unknown: it may have taken effect{self._perhaps()}, or"
             f" it may not have happened at all.{self._more()} Look it up with get_tool_call(call_id={call_id!r}), wait"
             f" for it with wait_tool_call(call_id={call_id!r}), or check for its effect."
         )
+
+    def _perhaps(self) -> str:
+        return ", in part or whole" if self.earlier.is_over else ", it may still be running"
 
     def _age(self, now: float) -> str:
         return format_duration(timedelta(seconds=max(round(now - self.earlier.started_at), 0)))

@@ -83,14 +83,15 @@ class Ledger(LedgerReader):
                 self.unwritten.extend(added)
                 raise
 
-    def prune(self, before: float) -> tuple[str, ...]:
+    def prune(self, before: float, *, keep: Callable[[str], bool] = lambda _: False) -> tuple[str, ...]:
         """Forget the calls whose last fact is older than this epoch, and answer their ids.
 
-        Calls that are waited for, and those whose outcome nobody knows, are kept. Takes a while when there is much to
-        forget, so it belongs in a worker thread; other writers get their turns in between. On return the file holds
-        nothing of what was forgotten, unless a reader keeps an old state alive just then.
+        Calls that are waited for, those whose outcome nobody knows, and those to `keep` stay. Takes a while when there
+        is much to forget, so it belongs in a worker thread; other writers get their turns in between. On return the
+        file holds nothing of what was forgotten, unless a reader keeps an old state alive just then.
         """
-        old, pruned = [*self._ids(rows.UNTOUCHED_SINCE, before)], list[str]()
+        old = [call_id for call_id in self._ids(rows.UNTOUCHED_SINCE, before) if not keep(call_id)]
+        pruned: list[str] = []
         for first in range(0, len(old), PRUNED_AT_ONCE):
             pruned += self._prune_some(old[first : first + PRUNED_AT_ONCE], before)
         with self.lock, LEDGER.translated(self.path):

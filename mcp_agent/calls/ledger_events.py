@@ -63,6 +63,8 @@ class Intent:
     """The server that runs the call; once it is dead, nobody waits any more."""
     read_only: bool
     idempotent: bool
+    working_directory: str | None = None
+    """Where it runs, for whoever looks for its effect later."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,13 +131,21 @@ class CallState:
         return not self.is_open and (self.happened is not Happened.UNKNOWN or bool(self.resolutions))
 
     @property
+    def is_over(self) -> bool:
+        """Whether the work was seen to be over, by whoever waited for it or later; what it did may be unknown."""
+        answered = self.why is WhyEnded.RESULT
+        lost = self.why is WhyEnded.RUNTIME_LOST and bool(self.evidence)
+        known = not self.is_open and self.happened is not Happened.UNKNOWN
+        return known or answered or lost or self.late or bool(self.resolutions)
+
+    @property
     def contradictions(self) -> tuple[str, ...]:
         """One sentence for each way in which the facts disagree."""
         return tuple(_contradictions(self))
 
     def next_limit(self, now: float) -> NextLimit | None:
         """The limit that fires next; None when nothing is left to limit, or every limit has passed."""
-        if not self.is_open and self.happened is not Happened.UNKNOWN:
+        if self.is_over:
             return None
         wait = [NextLimit("tool_wait", self.started_at + self.intent.wait_limit_seconds)] if self.is_open else []
         work_limit_seconds = self.intent.work_limit_seconds

@@ -8,7 +8,7 @@ from anyio.lowlevel import checkpoint_if_cancelled
 
 from mcp_agent.calls.ledger import Ledger
 from mcp_agent.calls.ledger_events import Event, Intent
-from mcp_agent.errors import LedgerUnusable
+from mcp_agent.errors import LedgerUnusable, UnknownCall
 
 SLOW_DISK = timedelta(milliseconds=5)
 """A disk that takes longer for an intent must not hold up the loop."""
@@ -29,8 +29,11 @@ async def write_ahead(ledger: Ledger, call_id: str, intent: Intent) -> None:
 
 
 def note(ledger: Ledger, call_id: str, *events: Event) -> None:
-    """Add facts to a call, which goes on whether or not the file takes them; those that it does not are kept."""
+    """Add facts to a call, which goes on whether or not the file takes them; those that it does not are kept.
+
+    A call that is not on record any more was forgotten by somebody: what becomes of it is logged.
+    """
     try:
         ledger.append(call_id, *events)
-    except LedgerUnusable as error:
-        log.warning("%s: %s", call_id, error)
+    except (LedgerUnusable, UnknownCall) as error:
+        log.warning("%s: %s: %s", call_id, error, ", ".join(map(repr, events)))

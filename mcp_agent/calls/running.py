@@ -72,7 +72,10 @@ class RunningCalls:
                 self.on_end(session_id)
 
     async def cancel(self, call_id: str) -> bool:
-        """Cancel one call and wait, bounded, for its clean-up; False when it does not run here."""
+        """Cancel one call and wait, bounded, for its clean-up; False when it does not run here.
+
+        When the clean-up takes too long the call still `runs`.
+        """
         found = self._waits.get(call_id) or self._works.get(call_id)
         if found is None:
             return False

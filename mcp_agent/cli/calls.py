@@ -1,15 +1,14 @@
 """`mcp-agent calls`: what is known of tool calls, and what people can do about them."""
 
-from datetime import timedelta
+from collections.abc import Sequence
 from typing import Annotated, cast
 
 import typer
 
 from mcp_agent.cli.context import client, print_json
-from mcp_agent.cli.options import AsJson
+from mcp_agent.cli.options import AsJson, WaitTimeout, wait_limit
 from mcp_agent.cli.phrases import ago, number_of, span
 from mcp_agent.cli.tables import Row, print_table
-from mcp_agent.durations import parse_duration
 from mcp_agent.errors import UnknownCall, UsageError
 from mcp_agent.server.client import Json
 
@@ -46,6 +45,11 @@ def list_calls(
     if not calls:
         typer.echo("no calls")
         return
+    print_calls(calls)
+
+
+def print_calls(calls: Sequence[Json]) -> None:
+    """Print a table of calls, of which there is at least one."""
     spare = ("progress", "age", "session", "wait ended by", "tool", "next limit")
     print_table([_row(call) for call in calls], whole=("call", "state"), spare=spare)
 
@@ -74,16 +78,11 @@ def show(call: CallId, *, as_json: AsJson = False) -> None:
 def wait(
     call: CallId,
     *,
-    timeout: Annotated[str, typer.Option(metavar="DURATION", help="How long to wait, such as 10m.")] = "1h",
+    timeout: WaitTimeout = "1h",
     as_json: AsJson = False,
 ) -> None:
     """Wait until nothing more is to be learned of a call. Exit 1 when the time passed first."""
-    try:
-        limit = parse_duration(timeout)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
-    if not timedelta(0) <= limit <= timedelta(days=7):
-        raise typer.BadParameter(f"{timeout} is not between 0s and 168h")
+    limit = wait_limit(timeout)
     with client() as server:
         found = server.wait(f"{_path(call)}?wait_seconds={limit.total_seconds()}")
     _print(found, as_json=as_json)
@@ -93,13 +92,17 @@ def wait(
 
 @calls_app.command()
 def cancel(call: CallId, *, as_json: AsJson = False) -> None:
-    """Cancel a running call, and return when its clean-up is over."""
+    """Cancel a running call, and return when its clean-up is over. Exit 1 when that takes too long."""
     with client() as server:
         found = server.delete(_path(call))
     if as_json:
         print_json(found)
+    elif found["still_runs"]:
+        typer.echo("told to stop, and it still runs; `mcp-agent calls wait` waits for its end")
     else:
         typer.echo("cancelled" if found["cancelled"] else f"not running; outcome: {_happened(found)}")
+    if found["still_runs"]:
+        raise typer.Exit(UNSETTLED_EXIT)
 
 
 @calls_app.command()

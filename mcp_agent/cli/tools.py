@@ -38,7 +38,7 @@ def call(
     directory: Annotated[Path, typer.Option("--directory", "-C", help="The working directory of the call.")] = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Call a tool by hand. The call is recorded like any other; Ctrl-C cancels it."""
+    """Call a tool by hand. The call is recorded like any other; Ctrl-C cancels it. Exit 1 unless it succeeded."""
     given = _object(arguments)
     with client() as server:
         known = cast("list[Json]", server.get("/tools")["tools"])
@@ -47,11 +47,15 @@ def call(
             raise UnknownTool(tool, sorted(str(one["name"]) for one in known), of="this server")
         where = quote(str(absolute(directory)), safe="")
         path = f"/tools/{found['category']}/{quote(tool, safe='')}?working_directory={where}"
-        answer = server.call_tool(path, given, call_id=f"call_{secrets.token_hex(10)}")
+        call_id = f"call_{secrets.token_hex(10)}"
+        answer = server.call_tool(path, given, call_id=call_id)
+        happened = server.get(f"/calls/{call_id}")["happened"]
     if as_json:
         print_json(answer)
     else:
         typer.echo(str(answer["text"]))
+    if happened != "succeeded":
+        raise typer.Exit(1)
 
 
 def _object(text: str) -> Json:

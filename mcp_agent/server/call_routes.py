@@ -62,20 +62,24 @@ async def show_call(request: Request, call_id: str, runtime: RuntimeOf, wait_sec
 
 @router.delete("/calls/{call_id}")
 async def cancel_call(call_id: str, runtime: RuntimeOf) -> Json:
-    """Cancel the call and answer when its clean-up is over. What it did before that stays done."""
+    """Cancel the call and answer when its clean-up is over, or takes too long. What it did before that stays done."""
     runtime.ledger.get(call_id)
     cancelled = await runtime.running.cancel(call_id)
-    return {"cancelled": cancelled, **_view(runtime, runtime.ledger.get(call_id))}
+    still_runs = runtime.running.runs(call_id)
+    return {"cancelled": cancelled, "still_runs": still_runs, **_view(runtime, runtime.ledger.get(call_id))}
 
 
 @router.post("/calls/{call_id}/resolve")
 async def resolve_call(call_id: str, body: Resolution, runtime: RuntimeOf) -> Json:
     """Say whether a call of unknown outcome took place. It is added to the record, and rewrites nothing."""
     call = runtime.ledger.get(call_id)
-    if call.is_open:
-        raise UsageError(f"call {call_id} still runs and is waited for; wait for it, or cancel it")
+    if call.is_open or runtime.running.runs(call_id):
+        raise UsageError(f"call {call_id} still runs; wait for it, or cancel it")
     if observed := _OBSERVED.get(call.happened or Happened.UNKNOWN):
         raise UsageError(f"what became of call {call_id} was observed: it {observed}; nothing was changed")
+    if call.resolution is not None and call.resolution.happened is not body.happened:
+        said = "happened" if call.resolution.happened else "did not happen"
+        raise UsageError(f"the {call.resolution.by} decided before that call {call_id} {said}; nothing was changed")
     resolved = Resolved(body.happened, body.note, Decider.OWNER)
     await anyio.to_thread.run_sync(runtime.ledger.append, call_id, resolved)
     return _view(runtime, runtime.ledger.get(call_id))
@@ -85,7 +89,9 @@ async def resolve_call(call_id: str, body: Resolution, runtime: RuntimeOf) -> Js
 async def prune_calls(runtime: RuntimeOf, days: Annotated[float, Query(ge=0, le=36500, allow_inf_nan=False)]) -> Json:
     """Forget calls that ended longer ago, with their outputs."""
     older_than = timedelta(days=days)
-    forgotten = await anyio.to_thread.run_sync(lambda: prune(runtime.ledger, runtime.state, older_than=older_than))
+    forgotten = await anyio.to_thread.run_sync(
+        lambda: prune(runtime.ledger, runtime.state, older_than=older_than, runs=runtime.running.runs)
+    )
     return {"forgotten": forgotten}
 
 

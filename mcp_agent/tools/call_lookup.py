@@ -96,8 +96,8 @@ class _LookUp(Generic[ArgumentsT]):
     def wait_limit(self, arguments: ArgumentsT) -> timedelta | None:
         return None
 
-    async def check(self, call_id: str, context: CallContext, arguments: ArgumentsT) -> Verdict:
-        return Verdict("cannot_tell", "a look-up has no effect")
+    async def check(self, call_id: str, context: CallContext, arguments: ArgumentsT) -> Verdict | None:
+        return None
 
     def _own(self, context: CallContext, call_id: str) -> CallState:
         """The call, if it is one of the session that asks; raises `BadArguments`."""

@@ -115,10 +115,10 @@ class CustomTool(Generic[P, R]):
         )
         return to_result(value, context, tool=self.name)
 
-    async def check(self, call_id: str, context: CallContext, arguments: Arguments) -> Verdict:
-        """Whether an earlier call did its work, as far as the tool can tell."""
+    async def check(self, call_id: str, context: CallContext, arguments: Arguments) -> Verdict | None:
+        """Whether an earlier call did its work, as far as the tool can tell; None when it has no check."""
         if self._check is None:
-            return Verdict("cannot_tell", f"{self.name} has no check")
+            return None
         return await run_check(self._check, EarlierCall(call_id, arguments, context), self._check_threads)
 
 

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
 
-from mcp_agent.tools.custom_errors import ThreadAbandoned
+from mcp_agent.tools.custom_errors import WorkAbandoned
 from mcp_agent.tools.custom_running import is_async, message_of, run_foreign
 from mcp_agent.tools.custom_threads import Threads
 from mcp_agent.tools.tool import CallContext, Seen, Verdict
@@ -46,7 +46,7 @@ async def _ask(check: CheckFunction, call: EarlierCall, threads: Threads) -> Ver
         said = await run_foreign(
             lambda: check(call), asynchronous=is_async(check), threads=threads, call_id=call.call_id
         )
-    except ThreadAbandoned:
+    except WorkAbandoned:
         await checkpoint_if_cancelled()
         raise
     except Exception as error:

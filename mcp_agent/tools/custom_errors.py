@@ -5,7 +5,9 @@ ToolError
 └── ToolBusy          too many of its threads run: nothing was started
 McpAgentError
 ├── ToolCrashed       the function raised what its caller cannot be handed as it is
-└── ThreadAbandoned   the call was cancelled, and its thread cannot be
+└── WorkAbandoned     the call was cancelled, and its work goes on
+    ├── ThreadAbandoned   a thread cannot be stopped
+    └── TaskAbandoned     a task did not stop when it was told to
 """
 
 from mcp_agent.errors import McpAgentError, ToolError
@@ -28,7 +30,17 @@ class ToolCrashed(McpAgentError):
     """The function raised what its caller cannot be handed as it is: an exit, a group, an endless message."""
 
 
-class ThreadAbandoned(McpAgentError):
+class WorkAbandoned(McpAgentError):
+    """Raised in place of the cancellation of a call whose work goes on: nobody knows what it will do."""
+
+
+class TaskAbandoned(WorkAbandoned):
+    def __init__(self, work: str) -> None:
+        self.work = work
+        super().__init__(f"{work} did not stop when it was cancelled: it may still be running, and may still finish")
+
+
+class ThreadAbandoned(WorkAbandoned):
     """Raised in place of the cancellation of a call whose work runs in a thread."""
 
     def __init__(self, tool: str) -> None:

@@ -1,7 +1,7 @@
 """Running a function that is not ours: in a thread or on the loop, and whatever it raises harms nobody else."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import anyio
@@ -9,6 +9,7 @@ import anyio
 from mcp_agent.errors import ToolError
 from mcp_agent.tools.custom_errors import ToolCrashed, ToolRefused
 from mcp_agent.tools.custom_stalls import watched
+from mcp_agent.tools.custom_tasks import in_own_task
 from mcp_agent.tools.custom_threads import Threads
 
 LONGEST_MESSAGE = 4000
@@ -23,13 +24,14 @@ def is_async(function: Callable[..., Any]) -> bool:
 async def run_foreign(function: Callable[[], Any], *, asynchronous: bool, threads: Threads, call_id: str) -> object:
     """What the function returns, awaited when it is to be awaited.
 
-    Raises what it raises when that is an ordinary error, `ToolCrashed` otherwise. A cancellation stays one, but for a
-    thread's: `ThreadAbandoned`.
+    Raises what it raises when that is an ordinary error, `ToolCrashed` otherwise. A cancellation stays one, but for
+    work that cannot be stopped: `WorkAbandoned`.
     """
     try:
         result = function() if asynchronous else await threads.run(call_id, function)
         if inspect.iscoroutine(result):
-            return await watched(result, f"call {call_id}, {result.__qualname__},")
+            name = f"call {call_id}, {result.__qualname__},"
+            return await in_own_task(_stepped(result, name), name)
         return await result if inspect.isawaitable(result) else result
     except anyio.get_cancelled_exc_class() as error:
         if anyio.get_current_task().has_pending_cancellation():
@@ -41,6 +43,14 @@ async def run_foreign(function: Callable[[], Any], *, asynchronous: bool, thread
         if known is error:
             raise
         raise known from error
+
+
+async def _stepped(work: Coroutine[Any, Any, object], name: str) -> object:
+    """An exit is an error like any other here: out of a task it would end the event loop."""
+    try:
+        return await watched(work, name)
+    except (KeyboardInterrupt, SystemExit) as error:
+        raise presentable(error) from error
 
 
 def presentable(error: BaseException) -> Exception:

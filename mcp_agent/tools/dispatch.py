@@ -4,7 +4,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,7 @@ from anyio.abc import TaskGroup
 from mcp_agent.calls.gate import AnswerWith, Run
 from mcp_agent.calls.ledger import Ledger
 from mcp_agent.calls.ledger_events import Intent
+from mcp_agent.calls.ledger_fold import CallState
 from mcp_agent.calls.noting import write_ahead
 from mcp_agent.calls.running import RunningCalls
 from mcp_agent.errors import CallNotTaken, DuplicateCall, LedgerUnusable, TurnAborted, UnknownTool
@@ -119,6 +120,12 @@ class Dispatcher:
             server_stops=self.server_stops,
         )
 
+    def _context_of(self, earlier: CallState, caller: Caller) -> CallContext:
+        """What an earlier call of the same session ran with; the caller's own directory may be another one now."""
+        directory = earlier.intent.working_directory
+        where = caller.working_directory if directory is None else Path(directory)
+        return self.context(replace(caller, working_directory=where), earlier.call_id)
+
     async def _admit(
         self, caller: Caller, tool: Tool[Any], *, call_id: str, intent: Intent, wanted: Wanted
     ) -> Run | AnswerWith:
@@ -129,7 +136,7 @@ class Dispatcher:
                 tool,
                 intent,
                 allow_duplicate=wanted.allow_duplicate,
-                context=lambda earlier: self.context(caller, earlier),
+                context=lambda earlier: self._context_of(earlier, caller),
             )
             with _announced(tool, self.context(caller, call_id), runs=isinstance(decision, Run)):
                 await write_ahead(self.ledger, call_id, intent)
@@ -166,6 +173,7 @@ class Dispatcher:
             owner=this_server(),
             read_only=tool.read_only,
             idempotent=tool.idempotent,
+            working_directory=os.fspath(caller.working_directory),
         )
 
     def _allowed(self, caller: Caller, name: str) -> bool:

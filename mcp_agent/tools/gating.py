@@ -64,7 +64,12 @@ def schema_of(tool: Tool[Any]) -> Mapping[str, object]:
 
 
 async def decide(
-    ledger: Ledger, tool: Tool[Any], intent: Intent, *, allow_duplicate: bool, context: Callable[[str], CallContext]
+    ledger: Ledger,
+    tool: Tool[Any],
+    intent: Intent,
+    *,
+    allow_duplicate: bool,
+    context: Callable[[CallState], CallContext],
 ) -> Run | AnswerWith:
     """Whether this call may run, after looking at what became of identical earlier ones."""
     if tool.read_only or tool.idempotent:
@@ -74,27 +79,26 @@ async def decide(
     if standing and is_gated(tool) and not allow_duplicate:
         for call in standing:
             if call.happened is Happened.UNKNOWN:
-                await look(ledger, tool, call, context=context(call.call_id))
+                await look(ledger, tool, call, context=context(call))
         earlier = ledger.similar(intent.session_id, intent.tool, digest=intent.digest)
     return gate.decide(ToolFacts(read_only=False, idempotent=False), earlier, allow_duplicate=allow_duplicate)
 
 
-async def look(ledger: Ledger, tool: Tool[Any], call: CallState, *, context: CallContext) -> Evidence:
+async def look(ledger: Ledger, tool: Tool[Any], call: CallState, *, context: CallContext) -> None:
     """Ask the tool what became of an earlier call, and write down what it says, unless it says nothing new."""
     found = await evidence(tool, call, context=context)
-    if found not in call.evidence:
+    if found is not None and found not in call.evidence:
         note(ledger, call.call_id, found)
-    return found
 
 
-async def evidence(tool: Tool[Any], call: CallState, *, context: CallContext) -> Evidence:
-    """What the tool's own check says of an earlier call."""
+async def evidence(tool: Tool[Any], call: CallState, *, context: CallContext) -> Evidence | None:
+    """What the tool's own check says of an earlier call; None when it has none."""
     try:
         arguments = tool.validate(call.arguments)
     except BadArguments as error:
         return Evidence(facts.Verdict.CANNOT_TELL, f"the tool takes other arguments now: {error}")
     verdict = await tool.check(call.call_id, context, arguments)
-    return Evidence(facts.Verdict(verdict.evidence), verdict.detail)
+    return None if verdict is None else Evidence(facts.Verdict(verdict.evidence), verdict.detail)
 
 
 def note_decision(ledger: Ledger, call_id: str, decision: Run | AnswerWith) -> None:

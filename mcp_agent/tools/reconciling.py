@@ -6,7 +6,7 @@ and what it comes to is added to the record. Where the evidence is gone too, the
 
 import logging
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -42,9 +42,15 @@ def prepare(ledger: Ledger, state: StateDirectory) -> list[CallState]:
     return mark_lost(ledger)
 
 
-def prune(ledger: Ledger, state: StateDirectory, *, older_than: timedelta) -> int:
-    """Forget calls that ended longer ago, with their outputs; how many. Unknown ones are kept."""
-    forgotten = ledger.prune(ledger.clock() - older_than.total_seconds())
+def prune(
+    ledger: Ledger,
+    state: StateDirectory,
+    *,
+    older_than: timedelta,
+    runs: Callable[[str], bool] = lambda _: False,
+) -> int:
+    """Forget calls that ended longer ago, with their outputs; how many. Unknown ones, and what runs, are kept."""
+    forgotten = ledger.prune(ledger.clock() - older_than.total_seconds(), keep=runs)
     for call_id in forgotten:
         shutil.rmtree(state.call(call_id), ignore_errors=True)
     return len(forgotten)
@@ -102,7 +108,8 @@ async def _find(tool: Tool[Any] | None, call: CallState, context: CallContext) -
     if result is not None:
         log.info("tool.late_outcome %s %s of %s: %s", call.call_id, call.tool, call.session_id, result.happened)
         return verdicts.observed(Answered(result), late=True)
-    seen = await gating.evidence(tool, call, context=context) if tool is not None else None
+    can_look = tool is not None and call.intent.working_directory is not None
+    seen = await gating.evidence(tool, call, context=context) if tool is not None and can_look else None
     if seen is None or seen.verdict is facts.Verdict.CANNOT_TELL:
         return facts.Evidence(facts.Verdict.CANNOT_TELL, GONE)
     return seen
@@ -113,7 +120,7 @@ def _context(dispatcher: Dispatcher, call: CallState) -> CallContext:
         call_id=call.call_id,
         session_id=call.session_id,
         call_directory=dispatcher.state.call(call.call_id),
-        working_directory=Path("/"),
+        working_directory=Path(call.intent.working_directory or "/"),
         environment=_NOTHING,
         work_limit=dispatcher.policy.server_tool,
         server_stops=dispatcher.server_stops,

@@ -2,6 +2,7 @@
 
 import time
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -47,6 +48,24 @@ async def wait(call_id: str, directory: Path) -> ExitRecord | None:
         if record is not None or not lives:
             return record
         await anyio.sleep(LOOK_AGAIN_AFTER.total_seconds())
+
+
+async def end_all(calls: Path, *, grace: timedelta) -> None:
+    """End every supervised command of these calls, and what commands that have ended left running."""
+    async with anyio.create_task_group() as group:
+        for directory in await anyio.to_thread.run_sync(_supervised, calls):
+            group.start_soon(partial(end, directory.name, directory, grace=grace), name=f"end {directory.name}")
+
+
+def _supervised(calls: Path) -> list[Path]:
+    def lives(directory: Path) -> bool:
+        try:
+            supervisor = call_files.read_supervisor(directory)
+        except (OSError, ValueError):
+            return False
+        return supervisor is not None and is_alive(supervisor)
+
+    return [directory for directory in calls.iterdir() if lives(directory)]
 
 
 async def end(call_id: str, directory: Path, *, grace: timedelta) -> None:

@@ -109,8 +109,11 @@ class Tool(Protocol[ArgumentsT]):
         """Do the work. Cancelling this cancels the work; what it started is gone before it returns."""
         ...
 
-    async def check(self, call_id: str, context: CallContext, arguments: ArgumentsT) -> Verdict:
-        """Whether an earlier call happened. Read-only and bounded; `did_not_happen` only when it cannot any more."""
+    async def check(self, call_id: str, context: CallContext, arguments: ArgumentsT) -> Verdict | None:
+        """Whether an earlier call happened; None when nothing can be asked.
+
+        Read-only and bounded; `did_not_happen` only when it cannot any more.
+        """
         ...
 
 

@@ -6,7 +6,7 @@ from mcp_agent.calls import ledger_events as facts
 from mcp_agent.calls.ledger_events import Happened, WhyEnded
 from mcp_agent.calls.outcomes import Answered, Cancelled, Outcome, Raised, StoppedWaiting, seconds_text
 from mcp_agent.errors import ToolError
-from mcp_agent.tools.custom_errors import ThreadAbandoned, ToolRefused
+from mcp_agent.tools.custom_errors import ToolRefused, WorkAbandoned
 from mcp_agent.tools.tool import CallContext, ToolResult
 
 log = logging.getLogger(__name__)
@@ -63,7 +63,7 @@ def log_unusual(outcome: Outcome[ToolResult], *, call_id: str, session_id: str) 
 
 
 def _happened(outcome: Outcome[ToolResult]) -> Happened:
-    """What raised may have done a part of it; a thread that cannot be stopped may yet do all of it."""
+    """What raised may have done a part of it; work that could not be stopped may yet do all of it."""
     match outcome:
         case Answered(result=result):
             return result.happened
@@ -71,7 +71,7 @@ def _happened(outcome: Outcome[ToolResult]) -> Happened:
             return Happened.FAILED
         case Raised(error=ToolError()):
             return Happened.NOT_STARTED
-        case Cancelled(cleanup_error=ThreadAbandoned()):
+        case Cancelled(cleanup_error=WorkAbandoned()):
             return Happened.UNKNOWN
         case Cancelled():
             return Happened.CANCELLED

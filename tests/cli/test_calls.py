@@ -28,6 +28,13 @@ def shell(person: Person, command: str, *more: str) -> Any:
     return person.run(*SHELL, json.dumps({"command": command}), "--json", *more).json
 
 
+@pytest.mark.parametrize(
+    ("command", "status"), [("true", 0), ("exit 3", 1), ("kill -KILL $$", 1), ("cd /nowhere-at-all", 1)]
+)
+def test_a_call_by_hand_ends_as_its_tool_did(person: Person, command: str, status: int) -> None:
+    assert person.run(*SHELL, json.dumps({"command": command})).status == status
+
+
 def calls(person: Person, *more: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = person.run("calls", "list", "--json", *more).json["calls"]
     return found

@@ -60,7 +60,7 @@ def test_waiting_for_a_call_returns_when_it_has_ended(server: Server, session: s
 def test_a_call_that_is_still_waited_for_is_not_decided_about(server: Server, session: str, bridge: Bridge) -> None:
     bridge.begin("execute_shell_command", command="sleep 600")
     call_id = server.running_call(session)
-    with pytest.raises(RemoteError, match="still runs and is waited for"):
+    with pytest.raises(RemoteError, match="still runs; wait for it, or cancel it"):
         server.client.post(f"/calls/{call_id}/resolve", {"happened": False})
 
 
@@ -71,6 +71,19 @@ def test_the_owner_decides_nothing_about_an_outcome_that_was_observed(server: Se
         server.client.post("/calls/call_1/resolve", {"happened": False, "note": "I looked"})
     shown: Any = server.client.get("/calls/call_1")
     assert (shown["happened"], shown["resolution"], shown["contradictions"]) == ("succeeded", None, [])
+
+
+@pytest.mark.contract("C3")
+def test_a_stop_now_ends_what_a_command_called_by_hand_left_running(server: Server) -> None:
+    answer = server.client.call_tool(
+        f"/tools/virtual/execute_shell_command?working_directory={server.work}",
+        {"command": "sleep 600 & echo begun"},
+        call_id="call_by_hand",
+    )
+    assert "begun" in str(answer["text"])
+    assert len(processes_of_call("call_by_hand")) > 1
+    server.client.post("/server/stop?now=true", waits=True)
+    assert processes_of_call("call_by_hand") == []
 
 
 def test_pruning_forgets_ended_calls_with_their_outputs(server: Server, session: str) -> None:

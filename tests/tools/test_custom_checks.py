@@ -29,11 +29,21 @@ def hung() -> Iterator[threading.Event]:
 
 
 async def verdict(check: Any, context: CallContext) -> Verdict:
+    found = await asked(check, context)
+    assert found is not None
+    return found
+
+
+async def asked(check: Any, context: CallContext) -> Verdict | None:
     @tool(check=check)
     def publish(name: str, mode: str = "draft") -> None: ...
 
     with anyio.fail_after(BOUND_SECONDS):
         return await publish.check("call_0", context, publish.validate({"name": "a"}))
+
+
+async def test_a_tool_without_a_check_has_nothing_to_say(context: CallContext) -> None:
+    assert await asked(None, context) is None
 
 
 async def happened(call: EarlierCall) -> str:
@@ -46,7 +56,6 @@ async def happened(call: EarlierCall) -> str:
         (happened, Verdict("happened")),
         (lambda _: "did_not_happen", Verdict("did_not_happen")),
         (lambda _: Verdict("happened", "page 7"), Verdict("happened", "page 7")),
-        (None, Verdict("cannot_tell", "publish has no check")),
         (lambda _: 1 / 0, Verdict("cannot_tell", "the check raised ZeroDivisionError: division by zero")),
     ],
 )

@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -16,9 +18,9 @@ from anyio.lowlevel import checkpoint
 
 from mcp_agent.calls.outcomes import Cancelled, Outcome, Raised
 from mcp_agent.calls.watchdog import watch
-from mcp_agent.tools import custom_stalls
+from mcp_agent.tools import custom_stalls, custom_tasks, verdicts
 from mcp_agent.tools.custom import CallContext, CustomTool, ToolRefused, tool
-from mcp_agent.tools.custom_errors import ThreadAbandoned, ToolBusy, ToolCrashed
+from mcp_agent.tools.custom_errors import TaskAbandoned, ThreadAbandoned, ToolBusy, ToolCrashed
 
 pytestmark = pytest.mark.anyio
 
@@ -264,6 +266,61 @@ async def test_cancelling_a_thread_says_that_it_may_still_be_running_and_logs_it
     assert outcome.layer == "server_tool"
     assert isinstance(outcome.cleanup_error, ThreadAbandoned)
     assert "the thread may still be running" in outcome.text()
+
+
+async def test_a_task_that_swallows_its_cancellation_is_left_behind_and_nobody_knows_what_it_will_do(
+    context: CallContext, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(custom_tasks, "STOPS_WITHIN", timedelta(milliseconds=10))
+    let_go, told = anyio.Event(), list[str]()
+
+    @tool
+    async def stubborn() -> None:
+        while not let_go.is_set():
+            try:
+                await let_go.wait()
+            except asyncio.CancelledError:
+                told.append("to stop")
+
+    with caplog.at_level(logging.WARNING):
+        outcome = await watched(stubborn, context, work_limit=timedelta(milliseconds=10))
+        assert isinstance(outcome, Cancelled)
+        assert isinstance(outcome.cleanup_error, TaskAbandoned)
+        assert verdicts.observed(outcome).happened == "unknown"
+        assert told == ["to stop"]
+        let_go.set()
+        with anyio.fail_after(BOUND_SECONDS):
+            while "has ended: it returned" not in caplog.text:
+                await checkpoint()
+
+
+def test_an_event_loop_ends_without_a_task_that_was_left_behind() -> None:
+    program = """
+import anyio, asyncio
+from datetime import timedelta
+from mcp_agent.tools import custom_tasks
+
+async def stubborn():
+    while True:
+        try:
+            await asyncio.sleep(3600)
+        except asyncio.CancelledError:
+            pass
+
+async def main():
+    custom_tasks.STOPS_WITHIN = timedelta(milliseconds=10)
+    with anyio.move_on_after(0.01):
+        await custom_tasks.in_own_task(stubborn(), "stubborn")
+
+try:
+    anyio.run(main)
+except custom_tasks.TaskAbandoned:
+    print("left behind")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=BOUND_SECONDS
+    )
+    assert done.stdout == "left behind\n"
 
 
 async def test_abandoned_threads_cannot_pile_up(context: CallContext, hung: threading.Event) -> None:

@@ -283,6 +283,11 @@ def test_a_contradiction_is_kept_and_said(place: Place, first: Event, second: Ev
         ([WaitEnded(WhyEnded.TOOL_WAIT, 900.0)], 5400.0, 1900.0, NextLimit("server_tool", 6400.0)),
         ([WaitEnded(WhyEnded.TOOL_WAIT, 900.0)], None, 1900.0, None),
         ([WaitEnded(WhyEnded.RESULT, 1.0), Outcome(Happened.SUCCEEDED)], 5400.0, 1000.0, None),
+        ([WaitEnded(WhyEnded.RESULT, 1.0), Outcome(Happened.UNKNOWN)], 5400.0, 1000.0, None),
+        ([WaitEnded(WhyEnded.RUNTIME_LOST, 1.0)], 5400.0, 1000.0, NextLimit("server_tool", 6400.0)),
+        ([WaitEnded(WhyEnded.RUNTIME_LOST, 1.0), Evidence(Verdict.CANNOT_TELL)], 5400.0, 1000.0, None),
+        ([WaitEnded(WhyEnded.TOOL_WAIT, 1.0), Resolved(True, "", Decider.OWNER)], 5400.0, 1000.0, None),
+        ([WaitEnded(WhyEnded.TOOL_WAIT, 1.0), Outcome(Happened.UNKNOWN, late=True)], 5400.0, 1000.0, None),
     ],
 )
 def test_the_limit_that_fires_next_is_known(

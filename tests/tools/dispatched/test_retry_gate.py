@@ -135,6 +135,7 @@ async def test_a_check_of_arguments_that_the_tool_takes_no_more_cannot_tell(
     monkeypatch.setattr(type(tool), "validate", refuse)
     desk, first = unknown.dispatcher, unknown.record("call_first")
     found = await gating.evidence(tool, first, context=desk.context(unknown.caller, "call_first"))
+    assert found is not None
     assert found.verdict is Verdict.CANNOT_TELL
     assert "title: not known" in found.detail
 
