@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from secrets import token_hex
 
-from mcp_agent.errors import PaneDead, PaneGone
-from mcp_agent.tmux import sizes, ticks
+from mcp_agent.errors import PaneDead, PaneGone, TmuxCommandFailed
+from mcp_agent.tmux import hooks, sizes, ticks
 from mcp_agent.tmux.connection import HUB
 from mcp_agent.tmux.holding import drop_input, take_input
 from mcp_agent.tmux.protocol import join, literal, unescape
@@ -102,8 +102,8 @@ def read_capture(pane: PaneRef, printed: Sequence[Sequence[str]], *, escaped: bo
     found, _, screen, _, title = printed
     check(pane, found, alive=False)
     # A buffer ends with a line end, and is printed with one more.
-    lines, dim_lines = read_screen([unescape(line) if escaped else line for line in screen[:-1]])
-    return Capture(lines, dim_lines, "\n".join(title))
+    printed_lines = tuple(unescape(line) if escaped else line for line in screen[:-1])
+    return Capture(*read_screen(printed_lines), "\n".join(title), printed_lines)
 
 
 def ask_for_escapes() -> list[Command]:
@@ -116,10 +116,21 @@ def are_escaped(printed: Sequence[Sequence[str]]) -> bool:
     return printed[1] == ["\\\\"]
 
 
-def paste(pane: PaneRef, buffer: str, *, held: bool) -> list[Command]:
+def paste(pane: PaneRef, buffer: str, *, held: bool, by_hook: bool) -> list[Command]:
+    """Prints first what `check_paste` reads."""
     # tmux 3.3a dies of a paste into a dead pane: nothing may come between this look and the paste.
+    alive = "#{==:#{pane_dead},0}"
     paste = join(["paste-buffer", "-p", "-r", "-d", "-b", buffer, "-t", pane.pane_id])
-    return _typed(pane, ["if-shell", "-F", "-t", pane.pane_id, "#{==:#{pane_dead},0}", paste], held=held)
+    by_condition = ["if-shell", "-F", "-t", pane.pane_id, alive, paste]
+    commands = hooks.run_once(paste, target=pane.pane_id, condition=alive) if by_hook else [by_condition]
+    find = ["list-buffers", "-f", f"#{{==:#{{buffer_name}},{buffer}}}", "-F", "#{buffer_name}"]
+    return [find, *_typed(pane, *commands, held=held)]
+
+
+def check_paste(printed: Sequence[Sequence[str]]) -> None:
+    """Raise `TmuxCommandFailed` when there was no text to paste: somebody took the buffer away."""
+    if not printed[0]:
+        raise TmuxCommandFailed("paste-buffer", "no buffer")
 
 
 def press(pane: PaneRef, keys: Sequence[str], *, held: bool) -> list[Command]:
@@ -130,9 +141,9 @@ def type_text(pane: PaneRef, text: str, *, held: bool) -> list[Command]:
     return _typed(pane, ["send-keys", "-l", "-t", pane.pane_id, "--", text], held=held)
 
 
-def _typed(pane: PaneRef, command: Command, *, held: bool) -> list[Command]:
+def _typed(pane: PaneRef, *commands: Command, held: bool) -> list[Command]:
     """One input of ours, which a pane that is held takes too."""
-    return [leave_mode(pane), take_input(pane), command, *([drop_input(pane)] if held else [])]
+    return [leave_mode(pane), take_input(pane), *commands, *([drop_input(pane)] if held else [])]
 
 
 def leave_mode(pane: PaneRef) -> Command:

@@ -53,6 +53,8 @@ class ControlConnection:
         self.problem = "the connection to tmux is closed"
         self.escapes_buffers = True
         """Whether what is shown of a buffer has to be unescaped."""
+        self.runs_hooks = False
+        """Whether hooks run when they are told to."""
         self._process, self._output, self._on_event, self._patience = process, output, on_event, patience
         self._greeted = anyio.Event()
         self._calls: deque[_Call] = deque()

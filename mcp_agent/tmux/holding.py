@@ -7,6 +7,8 @@ so whenever a client leaves, a hook lets every pane go.
 from collections.abc import Sequence
 from datetime import timedelta
 
+from mcp_agent.tmux import hooks
+from mcp_agent.tmux.connection import HUB
 from mcp_agent.tmux.protocol import join
 from mcp_agent.tmux.terminal import PaneRef
 
@@ -22,10 +24,10 @@ _EACH_PANE = "#{W:#{P:#{?#{pane_input_off},select-pane -e -t #{pane_id} ; ,}}}"
 _RELEASE_ALL = f"#{{S:#{{?#{{@mcp_tags}},{_EACH_PANE},}}}}set-option -g @mcp_released 1"
 
 
-def hold(pane: PaneRef) -> list[Command]:
+def hold(pane: PaneRef, *, by_hook: bool) -> list[Command]:
     """Drop what anybody types. Prints for `is_attended`."""
     return [
-        ["run-shell", "-b", "-d", f"{LONGEST_HOLD.total_seconds():g}", "-C", join(take_input(pane))],
+        *_end_in_time(pane, by_hook=by_hook),
         drop_input(pane),
         ["display-message", "-p", "-t", pane.pane_id, "#{window_active_clients}"],
     ]
@@ -43,6 +45,14 @@ def release(pane: PaneRef) -> list[Command]:
 def release_when_somebody_leaves() -> list[Command]:
     """Have tmux let every pane go when a client is gone: it may have been the one that held it."""
     return [["set-hook", "-g", _HOOK, join(["run-shell", "-C", _RELEASE_ALL])]]
+
+
+def _end_in_time(pane: PaneRef, *, by_hook: bool) -> list[Command]:
+    """A timer keeps the session that it belongs to in memory: so it belongs to the hub."""
+    timer = ["run-shell", "-b", "-d", f"{LONGEST_HOLD.total_seconds():g}", "-t", f"={HUB}:", "-C"]
+    if not by_hook:
+        return [[*timer, join(take_input(pane))]]
+    return hooks.run_once(f"{join(timer)} {hooks.block(take_input(pane))}", target=pane.pane_id)
 
 
 def drop_input(pane: PaneRef) -> Command:

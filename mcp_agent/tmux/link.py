@@ -6,8 +6,8 @@ from signal import SIGCHLD
 
 import anyio
 
-from mcp_agent.errors import TmuxUnavailable
-from mcp_agent.tmux import commands, holding, sizes
+from mcp_agent.errors import TmuxCommandFailed, TmuxUnavailable
+from mcp_agent.tmux import commands, holding, hooks, sizes
 from mcp_agent.tmux.connection import HUB, ControlConnection
 from mcp_agent.tmux.process import Tmux
 from mcp_agent.tmux.protocol import Event
@@ -114,6 +114,8 @@ class Link:
         if self._deaths_wanted:
             await connection.command(*commands.TELL_DEATHS)
         connection.escapes_buffers = commands.are_escaped(await connection.sequence(commands.ask_for_escapes()))
+        with suppress(TmuxCommandFailed):
+            connection.runs_hooks = hooks.do_run(await connection.sequence(hooks.ask_whether_they_run(f"={HUB}:")))
         await connection.sequence([*sizes.follow_clients(), *holding.release_when_somebody_leaves()])
         facts = f"#{{session_name}} #{{window_id}} #{{{sizes.COLUMNS}}}"
         listing = await connection.command("list-windows", "-a", "-F", facts)

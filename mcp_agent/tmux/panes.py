@@ -111,7 +111,9 @@ class TmuxTerminal:
         buffer = f"mcp-{token_hex(8)}"
         try:
             await self._load(buffer, text)
-            await self._guarded(pane, commands.paste(pane, buffer, held=pane in self._held), alive=True)
+            by_hook = (await self._reach(pane)).runs_hooks
+            sequence = commands.paste(pane, buffer, held=pane in self._held, by_hook=by_hook)
+            commands.check_paste(await self._guarded(pane, sequence, alive=True))
         except BaseException:
             await self._forget_buffer(buffer)
             raise
@@ -139,7 +141,8 @@ class TmuxTerminal:
     async def alone(self, pane: PaneRef) -> AsyncGenerator[bool]:
         self._held.add(pane)
         try:
-            printed = await self._guarded(pane, holding.hold(pane), alive=True)
+            by_hook = (await self._reach(pane)).runs_hooks
+            printed = await self._guarded(pane, holding.hold(pane, by_hook=by_hook), alive=True)
             yield holding.is_attended(printed)
         finally:
             self._held.discard(pane)

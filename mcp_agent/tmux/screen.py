@@ -1,7 +1,7 @@
 """What `capture-pane -e` printed, as plain lines and as the same lines with only their dim characters."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 _TOKEN = re.compile(
     r"\x1b\[(?P<sgr>[0-9;:]*)m"
@@ -40,6 +40,22 @@ def read_screen(printed: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...
     pen = _Pen()
     pairs = [_line(line, pen) for line in printed]
     return tuple(plain for plain, _ in pairs), tuple(dim for _, dim in pairs)
+
+
+def styled(printed: Sequence[str]) -> tuple[str, ...]:
+    """The lines with their styles (SGR) and with no other control: line drawing as the characters it shows."""
+    pen = _Pen()
+    return tuple("".join(_shown(line, pen)) for line in printed)
+
+
+def _shown(line: str, pen: _Pen) -> Iterator[str]:
+    for token in _TOKEN.finditer(line):
+        if token["sgr"] is not None:
+            yield token[0]
+        elif shift := token["shift"]:
+            pen.drawing = shift == "\x0e"
+        elif (character := token["character"]) and (character >= " " and character != "\x7f"):
+            yield character.translate(_LINES) if pen.drawing else character.replace("\xa0", " ")
 
 
 def _line(line: str, pen: _Pen) -> tuple[str, str]:

@@ -7,7 +7,7 @@ for virtual time).
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Protocol
@@ -37,6 +37,8 @@ class Capture:
     dim_lines: tuple[str, ...]
     """The same lines with only their dim characters (SGR 2) kept, spaces in place of the rest, right-stripped."""
     title: str
+    printed: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    """The lines as tmux printed them; see `screen.styled`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,10 @@ A chain of timers inside tmux counts ticks in options of the pane, so the clock 
 else. Timers run on the monotonic clock and each arms the next one: a step of the wall clock moves nothing, and after a
 machine slept, or tmux was stopped, one tick at most is counted for that time.
 
-Two ways of tmux 3.3a shape it. A timer is tied to some client that is attached, be it ours, and dropped with it: so
-whenever a client leaves, a hook arms all chains again. And what conditions, or commands in a string, have run is never
-freed: so a tick is made of hooks, which are parsed once, and a format chooses which hook comes next.
+Three ways of tmux 3.3a shape it. A timer is tied to some client that is attached, be it ours, and dropped with it: so
+whenever a client leaves, a hook arms all chains again. What conditions, or commands in a string, have run is never
+freed: so a tick is made of hooks, which are parsed once, and a format chooses which hook comes next. And a timer keeps
+all of the session that it belongs to, after its end too: so timers belong to the hub.
 """
 
 import re
@@ -14,6 +15,8 @@ import shlex
 from collections.abc import Iterable, Sequence
 from secrets import randbelow
 
+from mcp_agent.tmux import hooks
+from mcp_agent.tmux.connection import HUB
 from mcp_agent.tmux.protocol import join, literal
 from mcp_agent.tmux.terminal import ClockClosing, IdleClock, PaneRef
 
@@ -25,7 +28,9 @@ SEEN = "@mcp_seen"
 """The mark of the output that the last tick knew of."""
 CHAIN, ARM_AGAIN = "@mcp_chain", "@mcp_arm"
 """The number of the newest chain, and what begins another."""
-TICK, ARM, CLOSE, NOTHING = "after-lock-server", "after-unbind-key", "after-bind-key", "@mcp_nothing"
+EVERY = "@mcp_every"
+"""How many seconds apart the ticks of the newest chain are."""
+TICK, ARM, CLOSE = "after-lock-server", "after-unbind-key", "after-bind-key"
 """Hooks of the pane's own session; nothing that anybody does in one of ours makes tmux run them by itself."""
 READING = f"[#{{{TICKS}}}] [#{{{HELD}}}] [#{{session_attached}}]"
 """What a listing says of a pane's clock: as a format."""
@@ -50,19 +55,25 @@ def check_clock(clock: IdleClock) -> None:
 
 
 def start(pane: PaneRef, clock: IdleClock) -> list[Command]:
-    """Set a clock anew. The timer of an older chain finds that it is not the newest, and arms no other."""
-    target, chain = _target(pane), str(randbelow(10**9))
+    """Set a clock anew. The timer of an older chain finds that it is not the newest, and arms no other.
+
+    That timer stays in memory until it is due. So a clock that is held goes on with the chain that there is: when its
+    ticks come matters to none but a clock that counts.
+    """
+    target = _target(pane)
+    begin = _begin(target, clock, str(randbelow(10**9)))
+    another = f"#{{!=:#{{{EVERY}}},{_seconds(clock)}}}"
     return [
-        ["set-hook", "-g", _HOOK, join(["run-shell", "-C", _ARM_ALL])],
+        hooks.define(_HOOK, join(["run-shell", "-C", _ARM_ALL])),
         _option(target, TICKS, str(clock.ticks)),
         _option(target, QUIET, str(clock.ticks)),
         _option(target, UNSET, "0"),
         _option(target, HELD, str(int(clock.held))),
         _option(target, SEEN, "#{window_activity}", expand=True),
-        _hook(target, CLOSE, _joined(_close(pane, clock))),
-        _hook(target, TICK, _joined(_tick(target, clock))),
+        hooks.define(CLOSE, _joined(_close(pane, clock)), target=target),
+        hooks.define(TICK, _joined(_tick(target, clock)), target=target),
         _option(target, ARM_AGAIN, _again(target, clock)),
-        *_begin(target, clock, chain),
+        *(hooks.run_once(_joined(begin), target=target, condition=another) if clock.held else begin),
     ]
 
 
@@ -70,8 +81,8 @@ def stop(pane: PaneRef) -> list[Command]:
     """Take the clock away; what its last timer finds is that there is none."""
     target = _target(pane)
     return [
-        *(["set-option", "-p", "-u", "-t", target, option] for option in (CHAIN, ARM_AGAIN, TICKS, HELD)),
-        *(["set-hook", "-u", "-t", target, hook] for hook in (TICK, ARM, CLOSE)),
+        *(["set-option", "-p", "-u", "-t", target, option] for option in (CHAIN, EVERY, ARM_AGAIN, TICKS, HELD)),
+        *(hooks.forget(hook, target=target) for hook in (TICK, ARM, CLOSE)),
     ]
 
 
@@ -95,10 +106,19 @@ def forget_closing(name: str) -> Command:
 
 def _begin(target: str, clock: IdleClock, chain: str) -> list[Command]:
     """Arm the first timer of a chain. Each one runs a tick only if its chain is still the newest."""
-    tick = f"#{{?#{{==:#{{{CHAIN}}},{chain}}},{TICK},{NOTHING}}}"
-    delay = f"{clock.interval.total_seconds():g}"
-    timer = f"{join(['run-shell', '-b', '-d', delay, '-t', target, '-C'])} {{ {join(_run(target, tick))} }}"
-    return [_option(target, CHAIN, chain), _hook(target, ARM, timer), _run(target, ARM)]
+    tick = f"#{{?#{{==:#{{{CHAIN}}},{chain}}},{TICK},{hooks.NOTHING}}}"
+    timer = ["run-shell", "-b", "-d", _seconds(clock), "-t", f"={HUB}:", "-C"]
+    arm = f"{join(timer)} {hooks.block(hooks.run(tick, target=target))}"
+    return [
+        _option(target, CHAIN, chain),
+        _option(target, EVERY, _seconds(clock)),
+        hooks.define(ARM, arm, target=target),
+        hooks.run(ARM, target=target),
+    ]
+
+
+def _seconds(clock: IdleClock) -> str:
+    return f"{clock.interval.total_seconds():g}"
 
 
 def _again(target: str, clock: IdleClock) -> str:
@@ -115,17 +135,8 @@ def _tick(target: str, clock: IdleClock) -> list[Command]:
         _option(target, QUIET, f"#{{?#{{!=:#{{{SEEN}}},#{{window_activity}}}},0,{_counted(QUIET)}}}", expand=True),
         _option(target, UNSET, f"#{{?#{{session_attached}},0,#{{e|+|:#{{{UNSET}}},1}}}}", expand=True),
         _option(target, SEEN, "#{window_activity}", expand=True),
-        _run(target, f"#{{?{due},{CLOSE},{ARM}}}"),
+        hooks.run(f"#{{?{due},{CLOSE},{ARM}}}", target=target),
     ]
-
-
-def _hook(target: str, hook: str, commands: str) -> Command:
-    return ["set-hook", "-t", target, hook, commands]
-
-
-def _run(target: str, hook: str) -> Command:
-    """Run a hook, which may be named by a format."""
-    return ["set-hook", "-R", "-t", target, hook]
 
 
 def _counted(option: str) -> str:

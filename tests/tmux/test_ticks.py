@@ -323,3 +323,21 @@ async def test_a_step_of_the_wall_clock_closes_nothing(
         assert found is not None
         assert found.ticks is not None
         assert found.ticks < 20
+
+
+async def test_only_a_clock_that_counts_needs_a_timer_of_its_own(
+    terminal: TmuxTerminal, actors: Actors, server: libtmux.Server
+) -> None:
+    pane = await actors.launch(terminal)
+    chains = []
+    for clock in (
+        IdleClock("s-1", timedelta(minutes=1), close_after=4, abandon_after=1000, held=True),
+        IdleClock("s-1", timedelta(minutes=1), close_after=4, abandon_after=1000),
+        IdleClock("s-1", timedelta(minutes=1), close_after=4, abandon_after=1000, held=True),
+        IdleClock("s-1", timedelta(minutes=2), close_after=4, abandon_after=1000, held=True),
+    ):
+        await terminal.set_clock(pane, clock)
+        chains += server.cmd("show-options", "-pqv", "-t", pane.pane_id, "@mcp_chain").stdout
+    started, counting, held, slower = chains
+    assert held == counting
+    assert len({started, counting, slower}) == 3
