@@ -7,7 +7,7 @@ from pathlib import Path
 import nox
 
 HERE = Path(__file__).parent
-BINARIES = (HERE / ".toolchain/bin", Path(sys.executable).parent)
+BINARIES = (HERE / ".toolchain/bin", HERE / "e2e/cursor_emulator/bin", Path(sys.executable).parent)
 
 os.environ["PATH"] = os.pathsep.join([*map(str, BINARIES), os.environ["PATH"]])
 

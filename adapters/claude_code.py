@@ -11,14 +11,28 @@ import shlex
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
+from types import MappingProxyType
 
 from adapters import claude_code_events as events
 from adapters import claude_code_prompt as prompt
 from adapters import claude_code_screen as screens
-from mcp_agent.adapter import Adapter, Composer, Launch, LaunchFile, LaunchRequest, LiveInput, Screen, Signal
+from mcp_agent.adapter import (
+    Adapter,
+    Capability,
+    Composer,
+    Launch,
+    LaunchFile,
+    LaunchRequest,
+    LiveInput,
+    NpmPackage,
+    Screen,
+    Signal,
+)
 from mcp_agent.timeouts import ClientCeiling, McpTimeoutSetting, ProviderLimits
 
 HOOK_EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "StopFailure", "SessionEnd")
+LONGEST_CALL = timedelta(milliseconds=100_000_000)
+"""The CLI's default for one MCP call, silent or not: only its silence is bounded for a session of ours."""
 SHELL_TOOLS = ("Bash", "Monitor")
 """The built-in tools that run commands."""
 
@@ -31,11 +45,27 @@ class ClaudeCode:
     id = "claude-code"
     title = "Claude Code"
     executable = "claude"
-    install_hint = "npm install -g @anthropic-ai/claude-code"
+    install_hint = "mcp-agent providers install claude-code (or: npm install -g @anthropic-ai/claude-code)"
+    package: NpmPackage | None = NpmPackage(
+        "@anthropic-ai/claude-code", "2.1.332", "node_modules/@anthropic-ai/claude-code-*/claude"
+    )
     tested_versions = ("2.1.332",)
+    unverified: str | None = None
     limits = ProviderLimits()
     client_ceiling: ClientCeiling | None = None
     live_input = LiveInput.SAME_TURN
+    lacks: Mapping[Capability, str] = MappingProxyType(
+        {
+            Capability.TABS: "the CLI makes four blanks of each tab that is pasted (observed on 2.1.332)",
+            Capability.INVISIBLE_CHARACTERS: "the CLI takes them out of a prompt, and says so (observed on 2.1.332)",
+        }
+    )
+    user_files: Mapping[str, str] = MappingProxyType(
+        {
+            "~/.claude/settings.json": '{"future": [1,  2],\r\n "includeCoAuthoredBy": false}',
+            "./.claude/settings.local.json": '{ "future": {"kept": true} }\n',
+        }
+    )
     permission_modes = ("manual", "acceptEdits", "auto", "bypassPermissions", "dontAsk", "plan")
     credential_names = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
     environment_names = (
@@ -65,13 +95,14 @@ class ClaudeCode:
     def launch(self, request: LaunchRequest) -> Launch:
         """An interactive start with our own session id, our MCP server only, and our hooks."""
         mcp, settings = request.session_directory / "mcp.json", request.session_directory / "settings.json"
+        limits = _limits(self.mcp_timeout(request.mcp_call))
         seeds = [_seeded_state(request)] if request.home_is_ours else []
         return Launch(
             argv=(str(request.executable), *_flags(request, mcp=mcp, settings=settings)),
-            environment=_environment(request, self.mcp_timeout(request.mcp_call)),
+            environment={**limits, **_environment(request)},
             files=(
                 LaunchFile(mcp, _dump(_mcp_configuration(request.bridge_command))),
-                LaunchFile(settings, _dump(_hook_settings(request.event_command))),
+                LaunchFile(settings, _dump({"env": limits, **_hook_settings(request.event_command)})),
                 *seeds,
             ),
             native_session_id=request.native_session_id,
@@ -115,16 +146,26 @@ def _flags(request: LaunchRequest, *, mcp: Path, settings: Path) -> list[str]:
     return flags
 
 
-def _environment(request: LaunchRequest, timeout: McpTimeoutSetting) -> dict[str, str]:
-    """`AUTO_BACKGROUND` off: an interactive session otherwise moves an MCP call to the background after 120 s and
-    ends the turn (documented at https://code.claude.com/docs/en/env-vars, version 2.1.332).
+def _limits(timeout: McpTimeoutSetting) -> dict[str, str]:
+    """What a session of ours rests on, whatever the user's own settings say of it.
+
+    `env` of a user's settings outranks the CLI's environment, and that of `--settings` outranks both: all of these
+    stand in the two places that are ours. `AUTO_BACKGROUND` off: an interactive session otherwise moves an MCP call to
+    the background after 120 s and ends the turn (https://code.claude.com/docs/en/env-vars, version 2.1.332). A longer
+    result than `MAX_MCP_OUTPUT_TOKENS` is put into a file that the model may not be allowed to read.
     """
-    environment = {
+    return {
         timeout.setting: str(timeout.value),
         "CLAUDE_CODE_MCP_AUTO_BACKGROUND_MS": "0",
+        "MCP_TOOL_TIMEOUT": str(LONGEST_CALL // timedelta(milliseconds=1)),
+        "MAX_MCP_OUTPUT_TOKENS": "25000",
         "CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION": "false",
         "ENABLE_TOOL_SEARCH": "false",
     }
+
+
+def _environment(request: LaunchRequest) -> dict[str, str]:
+    environment: dict[str, str] = {}
     if request.endpoint:
         environment |= {
             "ANTHROPIC_BASE_URL": request.endpoint.base_url,

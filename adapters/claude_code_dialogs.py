@@ -12,9 +12,14 @@ from dataclasses import dataclass, replace
 from mcp_agent.adapter import Blocked, Dialog, DialogAnswer, Waiting
 
 TRUST_LABEL = "Yes, I trust this folder"
+WHOLE_LABEL = "Resume full session as-is"
+RESUME_LABEL = "Resume"
+STOP_LABEL = "Stop and wait for limit to reset"
 
 _EDGE = re.compile(r"^(─{10,}.*|▔{10,})$")
-_KEYS = re.compile(r"\b(Enter to (confirm|continue|save|select|stay|use|view)|Esc to (cancel|close))\b")
+_KEYS = re.compile(r"\b(Enter to (confirm|continue|save|select|stay|use|view|resume)|Esc to (cancel|close|go back))\b")
+_NOTE = re.compile(r"^ *Continuing .+ · Esc to cancel$")
+"""Stands below the composer while a usage limit lasts, and is no dialog's row of keys."""
 _KEY_ROWS = 3
 """Over how many rows a narrow screen spreads the keys."""
 _SELECTED = re.compile(r"^ *❯ \S")
@@ -44,8 +49,20 @@ _KNOWN = (
     _Known("bypass permissions", "Yes, I accept", "attach and accept it yourself, or use another mode"),
     _Known("automatic checks", "Auto mode can't check", "attach and answer it, or name another permission mode"),
     _Known("login", "Select login method", _LOGIN),
+    _Known("resume menu", "Resume session", "attach and choose a conversation, or close it with Escape"),
+    _Known("resume or summary", WHOLE_LABEL, "attach and answer it", DialogAnswer(WHOLE_LABEL, needs="nothing")),
+    _Known(
+        "resume or begin anew",
+        "Start a new conversation",
+        "attach and answer it",
+        DialogAnswer(RESUME_LABEL, needs="nothing"),
+    ),
+    _Known("usage limit", STOP_LABEL, "attach and choose how to go on", DialogAnswer(STOP_LABEL, needs="nothing")),
+    _Known("settings problem", "Settings Error", "mend the settings file that it names"),
+    _Known("settings problem", "Settings Warning", "mend the settings file that it names"),
     _Known("theme", "Choose the text style", "run the CLI once in this HOME and finish its onboarding"),
 )
+"""The two that ask how to resume are known by the program's own text, and were not seen on a screen."""
 _WELCOME = "Welcome to Claude Code"
 """The title of the onboarding, which is drawn without an edge."""
 _NO_CONNECTION = _Known(
@@ -56,7 +73,7 @@ _NO_CONNECTION = _Known(
 def dialog(lines: Sequence[str]) -> Blocked | Waiting | None:
     """The dialog at the bottom of the screen. Without its edge in view nothing vouches for its words."""
     edges = [row for row, line in enumerate(lines) if _EDGE.match(line)]
-    area = [line for line in lines[edges[-1] + 1 if edges else 0 :] if line]
+    area = [line for line in lines[edges[-1] + 1 if edges else 0 :] if line and not _NOTE.match(line)]
     if area and area[0].startswith(_WELCOME) and _NO_CONNECTION.mark in (line.strip() for line in area):
         return Blocked(Dialog(_NO_CONNECTION.name, advice=_NO_CONNECTION.advice))
     if not _KEYS.search(" ".join(line.strip() for line in area[-_KEY_ROWS:])):
@@ -69,6 +86,8 @@ def dialog(lines: Sequence[str]) -> Blocked | Waiting | None:
     return _named(menu, title=area[0].strip())
 
 
+LOGGED_OUT = Dialog("login", advice=_LOGIN)
+"""No dialog is drawn then, but no prompt would be answered."""
 _UNKNOWN = Dialog("unknown")
 
 

@@ -4,13 +4,18 @@
 exact text less trailing white space, and with a long paste wrapped in a tag. `Stop` fires once per completed turn,
 `StopFailure` on an API error, and neither on an interrupt: that is only told by the transcript. After it, or when they
 came too late for their turn, queued prompts start the next turn without a word from the hooks.
+
+No row and no hook tells of a turn that was interrupted before its first answer: its prompt is a draft again.
+Which turn is told of, and the fallback for a lost `Stop`, are in `claude_code_turns`.
 """
 
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
+from adapters import claude_code_turns as turns
 from mcp_agent.adapter import (
     FailureCause,
     LimitedBy,
@@ -32,6 +37,9 @@ CAUSES = {
 }
 """What `StopFailure` calls its errors."""
 
+_USED_UP = re.compile(r"You've (hit|reached) your .*\blimit\b")
+"""How the end of a plan's allowance is told, which is a `rate_limit` too."""
+
 _READ = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 """Together they are all that the model read."""
 
@@ -49,11 +57,14 @@ def read_event(event: Mapping[str, object]) -> Sequence[Signal]:
             transcript = _text(event, "transcript_path")
             return [SessionIdentified(session_id, Path(transcript) if transcript else None)]
         case "UserPromptSubmit" if prompt := _text(event, "prompt"):
-            return [PromptAccepted(_unwrapped(prompt))]
+            return [PromptAccepted(_unwrapped(prompt), native_turn_id=turns.turn_of_event(event))]
         case "Stop":
-            return [TurnEnded(TurnOutcome.COMPLETED, _text(event, "last_assistant_message"))]
+            text = _text(event, "last_assistant_message")
+            return [TurnEnded(TurnOutcome.COMPLETED, text, native_turn_id=turns.turn_of_event(event))]
         case "StopFailure":
-            return list(_failure(event))
+            error, message = _text(event, "error"), _text(event, "last_assistant_message")
+            failed = _failed(error, message, turn=turns.turn_of_event(event), source=Source.HOOK)
+            return [failed, *_limits(error, message)]
         case _:
             return []
 
@@ -62,18 +73,21 @@ def _unwrapped(prompt: str) -> str:
     return _PASTED.sub(lambda paste: paste["text"], prompt)
 
 
-def _failure(event: Mapping[str, object]) -> Iterator[Signal]:
-    error, message = _text(event, "error") or "unknown error", _text(event, "last_assistant_message")
+def _failed(error: str, message: str, *, turn: str | None, source: Source) -> TurnEnded:
+    reason = f"{error or 'unknown error'}: {message}".removesuffix(": ")
     cause = CAUSES.get(error, FailureCause.OTHER)
-    yield TurnEnded(TurnOutcome.FAILED, error=f"{error}: {message}" if message else error, cause=cause)
-    if error == "rate_limit":
-        yield LimitedBy("rate", source=Source.HOOK)
-    elif error == "billing_error":
+    return TurnEnded(TurnOutcome.FAILED, error=reason, cause=cause, source=source, native_turn_id=turn)
+
+
+def _limits(error: str, message: str) -> Iterator[LimitedBy]:
+    if error == "billing_error" or (error == "rate_limit" and _USED_UP.match(message)):
         yield LimitedBy("usage", source=Source.HOOK)
+    elif error == "rate_limit":
+        yield LimitedBy("rate", source=Source.HOOK)
 
 
 def read_transcript(lines: Sequence[str]) -> Sequence[Signal]:
-    """Interrupts, what answers cost, and queued prompts that start a turn of their own. A broken line means nothing."""
+    """Interrupts, costs, ends of an allowance, and queued prompts that start a turn. A broken line means nothing."""
     return [signal for line in lines for signal in _record(_parse(line))]
 
 
@@ -81,12 +95,19 @@ def _record(record: Mapping[str, object]) -> Iterator[Signal]:
     """Rows of the CLI itself are marked; what a user wrote is not, and a subagent's interrupt is no end of the turn."""
     own = record.get("type") == "user" and record.get("rowSource") == "harness" and not record.get("isSidechain")
     if own and any(_INTERRUPTED.fullmatch(text) for text in _texts(record)):
-        yield TurnEnded(TurnOutcome.INTERRUPTED, source=Source.TRANSCRIPT)
+        yield TurnEnded(TurnOutcome.INTERRUPTED, source=Source.TRANSCRIPT, native_turn_id=turns.turn_of_row(record))
     if record.get("type") == "user" and record.get("promptSource") == "queued" and not record.get("isSidechain"):
         prompt = "\n".join(_texts(record))
-        yield PromptAccepted(_unwrapped(prompt), source=Source.TRANSCRIPT)
+        yield PromptAccepted(_unwrapped(prompt), source=Source.TRANSCRIPT, native_turn_id=turns.turn_of_row(record))
+    yield from turns.place(record)
+    yield from turns.end(record)
     if record.get("type") == "assistant" and isinstance(message := record.get("message"), dict):
         yield from _usage(message)
+    if turns.is_failure(record) and (error := _text(record, "error")) in CAUSES:
+        yield _failed(error, "\n".join(_texts(record)), turn=None, source=Source.TRANSCRIPT)
+    match record:
+        case {"isApiErrorMessage": True, "quotaLimits": {"status": "rejected", "resetsAt": int(epoch)}}:
+            yield LimitedBy("usage", datetime.fromtimestamp(epoch, UTC), Source.TRANSCRIPT)
 
 
 def _usage(message: Mapping[str, object]) -> Iterator[Signal]:

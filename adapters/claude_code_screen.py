@@ -7,16 +7,17 @@ conversation above are never evidence. Dialogs are told apart in `claude_code_di
 import re
 from collections.abc import Sequence
 
-from adapters.claude_code_dialogs import dialog
-from mcp_agent.adapter import Busy, Composer, Ready, Screen, Signal
+from adapters.claude_code_dialogs import LOGGED_OUT, dialog
+from mcp_agent.adapter import Blocked, Busy, Composer, Ready, Screen, Signal
 
 SHELL_MODE = "!"
 """Stands for the prompt sign while the composer holds a shell command instead of a prompt."""
 
 _RULE = re.compile(r"^─{10,}.*$")
 _CHIP = re.compile(r"^\[(Pasted text|Image) #\d+[^\]\n]*\]$")
+_LOGGED_OUT = re.compile(r"(^|  |[·s] )Not logged in · run /login$", re.IGNORECASE)
 _BUSY_TITLES = ("◐", "◑", "◒", "◓")
-_WORKING = re.compile(r"^[·✢✳✶✻✽*] (\S+…|.+ · retrying\b)")
+_WORKING = re.compile(r"^[·✢✳✶✻✽*] (\S+…|(?P<reason>.+) · retrying\b)")
 
 
 def read(screen: Screen) -> Sequence[Signal]:
@@ -26,7 +27,9 @@ def read(screen: Screen) -> Sequence[Signal]:
     box = _box(screen.lines)
     if box is None:
         return []
-    return [Busy() if _is_busy(screen, box) else Ready()]
+    if _is_busy(screen, box):
+        return [Busy(reason=_reason(screen, box))]
+    return [Blocked(LOGGED_OUT) if _is_logged_out(screen, box) else Ready()]
 
 
 def composer(screen: Screen) -> Composer | None:
@@ -65,6 +68,17 @@ def _is_busy(screen: Screen, box: tuple[int, int]) -> bool:
         or screen.title.startswith(_BUSY_TITLES)
         or bool(_WORKING.match(_last_entry(screen.lines[:top])))
     )
+
+
+def _is_logged_out(screen: Screen, box: tuple[int, int]) -> bool:
+    """Beside the mode, or below it on a narrow screen."""
+    return any(_LOGGED_OUT.search(line) for line in screen.lines[box[1] + 1 :])
+
+
+def _reason(screen: Screen, box: tuple[int, int]) -> str | None:
+    """What the CLI tries again after, without the seconds and attempts that it counts."""
+    found = _WORKING.match(_last_entry(screen.lines[: box[0]]))
+    return f"retrying: {found['reason']}" if found and found["reason"] else None
 
 
 def _last_entry(above: Sequence[str]) -> str:

@@ -13,12 +13,23 @@ to `mcp-agent.config.toml` beside it, which need not exist and holds nothing of 
 import re
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from types import MappingProxyType
 
 from adapters import codex_cli_config as config
 from adapters import codex_cli_prompt as prompt
 from adapters import codex_cli_rollout as rollout
 from adapters import codex_cli_screen as screens
-from mcp_agent.adapter import Adapter, Composer, Launch, LaunchRequest, LiveInput, Screen, Signal
+from mcp_agent.adapter import (
+    Adapter,
+    Capability,
+    Composer,
+    Launch,
+    LaunchRequest,
+    LiveInput,
+    NpmPackage,
+    Screen,
+    Signal,
+)
 from mcp_agent.timeouts import ClientCeiling, McpTimeoutSetting, ProviderLimits
 
 PROFILE = "mcp-agent"
@@ -42,11 +53,24 @@ class CodexCli:
     id = "codex-cli"
     title = "Codex CLI"
     executable = "codex"
-    install_hint = "npm install -g @openai/codex"
+    install_hint = "mcp-agent providers install codex-cli (or: npm install -g @openai/codex)"
+    package: NpmPackage | None = NpmPackage(
+        "@openai/codex", "0.171.0", "node_modules/@openai/codex-*/vendor/*/bin/codex"
+    )
     tested_versions = ("0.171.0",)
+    unverified: str | None = None
     limits = ProviderLimits(prompt_ready_inactivity=timedelta(minutes=10), prompt_ready_absolute=timedelta(minutes=90))
     client_ceiling: ClientCeiling | None = None
     live_input = LiveInput.SAME_TURN
+    lacks: Mapping[Capability, str] = MappingProxyType({})
+    user_files: Mapping[str, str] = MappingProxyType(
+        {
+            "~/.codex/config.toml": '# mine\r\nmodel_reasoning_effort = "low"   # keep\n\n[future]\nkey = 1\n',
+            "./.git/HEAD": "ref: refs/heads/main\n",
+            "./.git/config": "[core]\n\tbare = false\n",
+        }
+    )
+    """Only a repository makes the CLI ask for trust."""
     permission_modes = tuple(_MODES)
     credential_names: Sequence[str] = ()
     """With `OPENAI_API_KEY`, `CODEX_API_KEY` or `CODEX_ACCESS_TOKEN` alone an interactive start asks for a login."""

@@ -13,6 +13,7 @@ from mcp_agent.adapter import Blocked, Dialog, DialogAnswer, Waiting
 
 TRUST_LABEL = "Trust and continue"
 NO_HOOKS_LABEL = "Continue without trusting (hooks won't run)"
+SAME_MODEL_LABEL = "Keep current model"
 
 _KEYS = re.compile(
     r"^ *(?:press )?(?:enter|esc|k)\b.*\b(?:back|cancel|close|confirm|continue|select|skip|submit)\b", re.I
@@ -47,7 +48,12 @@ _KNOWN = (
     ),
     _Known("login", "Sign in with ", "run the CLI once in this HOME and log in, or set a credential"),
     _Known("update", "Update now", "attach and answer it, or update the CLI yourself"),
-    _Known("rate limit reminder", "Approaching rate limits", "attach and choose the model to go on with"),
+    _Known(
+        "rate limit reminder",
+        "Approaching rate limits",
+        "attach and choose the model to go on with",
+        DialogAnswer(SAME_MODEL_LABEL, needs="nothing"),
+    ),
 )
 _PERMISSION = re.compile(r"^(?:Allow |Would you like to |Do you want to )")
 _ANSWERED_YES = ("Allow", "Yes")

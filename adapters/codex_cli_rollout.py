@@ -67,8 +67,8 @@ def _row(row: Mapping[str, object]) -> Iterator[Signal]:
             yield from _completion(payload)
         case "event_msg", {"type": "turn_aborted"}:
             yield TurnEnded(TurnOutcome.INTERRUPTED, source=Source.TRANSCRIPT, native_turn_id=_turn_of(payload))
-        case "event_msg", {"type": "token_count", "rate_limits": {"rate_limit_reached_type": str()} as limits}:
-            yield LimitedBy("usage", _resets_at(limits), Source.TRANSCRIPT)
+        case "event_msg", {"type": "token_count", "rate_limits": dict(limits)}:
+            yield from _used_up(limits)
         case "token_usage_record", {"response_id": str(response_id), "usage": dict(usage)}:
             yield UsageReported(response_id, Usage(_count(usage, "input_tokens"), _count(usage, "output_tokens")))
 
@@ -115,6 +115,17 @@ def _error_info(info: object) -> tuple[str, int | None]:
             return str(name), status if isinstance(status, int) else None
         case _:
             return "", None
+
+
+def _used_up(limits: Mapping[str, object]) -> Iterator[Signal]:
+    """A turn that fails by it is told of without the time at which the limit ends: only this row has it.
+
+    Credits go on where a plan's window ends.
+    """
+    resets_at, credit = _resets_at(limits), limits.get("credits")
+    has_credit = isinstance(credit, dict) and bool(credit.get("has_credits") or credit.get("unlimited"))
+    if isinstance(limits.get("rate_limit_reached_type"), str) or (resets_at and not has_credit):
+        yield LimitedBy("usage", resets_at, Source.TRANSCRIPT)
 
 
 def _resets_at(limits: Mapping[str, object]) -> datetime | None:

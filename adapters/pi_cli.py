@@ -9,13 +9,25 @@ Pi asks before no tool and has no permission modes (docs/security.md): `allow_to
 import re
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from types import MappingProxyType
 
 from adapters import pi_cli_events as events
 from adapters import pi_cli_extension as extension
 from adapters import pi_cli_screen as screens
 from adapters.pi_cli_prompt import guard
 from adapters.pi_cli_variables import CREDENTIALS, VARIABLES
-from mcp_agent.adapter import Adapter, Composer, Launch, LaunchFile, LaunchRequest, LiveInput, Screen, Signal
+from mcp_agent.adapter import (
+    Adapter,
+    Capability,
+    Composer,
+    Launch,
+    LaunchFile,
+    LaunchRequest,
+    LiveInput,
+    NpmPackage,
+    Screen,
+    Signal,
+)
 from mcp_agent.timeouts import ClientCeiling, McpTimeoutSetting, ProviderLimits
 
 EXTENSION_FILE = "mcp-agent.js"
@@ -31,13 +43,28 @@ class PiCli:
     id = "pi-cli"
     title = "Pi CLI"
     executable = "pi"
-    install_hint = "npm install -g @earendil-works/pi-coding-agent"
+    install_hint = "mcp-agent providers install pi-cli (or: npm install -g @earendil-works/pi-coding-agent)"
+    package: NpmPackage | None = NpmPackage(
+        "@earendil-works/pi-coding-agent", "1.6.0", "node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js"
+    )
     tested_versions = ("1.6.0",)
+    unverified: str | None = None
     limits = ProviderLimits()
     client_ceiling: ClientCeiling | None = ClientCeiling(timedelta(seconds=60), progress_extends="verified")
     """One MCP request; progress resets it (docs/mcp.md)."""
     live_input = LiveInput.SAME_TURN
     """Steering: the model gets it after the tool calls of its current answer."""
+    lacks: Mapping[Capability, str] = MappingProxyType(
+        {Capability.PERMISSION_PROMPTS: "Pi asks before no tool (docs/security.md, version 1.6.0)"}
+    )
+    user_files: Mapping[str, str] = MappingProxyType(
+        {
+            "~/.pi/agent/settings.json": '{"lastChangelogVersion": "1.6.0",\r\n "mine": [1, 2],   "theme": "dark"}',
+            "~/.pi/agent/mcp.json": '{"mcpServers": {"mine": {"command": "/bin/true", "enabled": false}}, "x": 1}\n',
+            "./.pi/settings.json": '{"theme": "light"}\r\n',
+        }
+    )
+    """Only a project with resources of Pi's makes it ask for trust."""
     permission_modes: Sequence[str] = ()
     credential_names: Sequence[str] = CREDENTIALS
     environment_names: Sequence[str] = (*CREDENTIALS, *VARIABLES)

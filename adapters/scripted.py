@@ -11,12 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from types import MappingProxyType
 
 from adapters import scripted_screen as screens
 from adapters.scripted_agent import quirks
 from adapters.scripted_agent.text import guarded
 from mcp_agent.adapter import (
     Adapter,
+    Capability,
     Composer,
     FailureCause,
     Launch,
@@ -24,6 +26,7 @@ from mcp_agent.adapter import (
     LaunchRequest,
     LimitedBy,
     LiveInput,
+    NpmPackage,
     PromptAccepted,
     Screen,
     SessionIdentified,
@@ -50,10 +53,15 @@ class Scripted:
     title = "Scripted agent"
     executable = "python3"
     install_hint = "nothing to install: it comes with this package"
+    package: NpmPackage | None = None
     tested_versions: Sequence[str] = ()
+    unverified: str | None = None
     limits = ProviderLimits()
     client_ceiling: ClientCeiling | None = None
     live_input = LiveInput.SAME_TURN
+    lacks: Mapping[Capability, str] = MappingProxyType({})
+    user_files: Mapping[str, str] = MappingProxyType({})
+    """It reads no configuration but the one of its launch."""
     permission_modes = (ALLOW_EVERYTHING,)
     environment_names: Sequence[str] = (quirks.VARIABLE,)
     credential_names: Sequence[str] = ()

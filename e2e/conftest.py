@@ -54,6 +54,26 @@ class Model:
         """What the user had said, in each request that it was sent so far."""
         return cast("list[list[str]]", self._ask(b"said\n"))
 
+    def refuse(self, status: int, message: str, **more: object) -> None:
+        """Answer every request with this error from now on; `more` is what a `Refusal` holds."""
+        self._ask(f"refuse {json.dumps({'status': status, 'message': message, **more})}\n".encode())
+
+    def accept(self) -> None:
+        """Answer requests again."""
+        self._ask(b"accept\n")
+
+    def go_down(self) -> None:
+        """Close the port, and every connection to it."""
+        self._ask(b"down\n")
+
+    def come_up(self) -> None:
+        """Open the same port again."""
+        self._ask(b"up\n")
+
+    def refusals(self) -> int:
+        """How many requests were refused so far."""
+        return cast("int", self._ask(b"refusals\n"))
+
     def _ask(self, line: bytes) -> object:
         self._input.write(line)
         self._input.flush()

@@ -12,7 +12,7 @@ from typing import cast
 import psutil
 
 ROOT = Path(__file__).parent.parent
-BINARIES = (ROOT / ".toolchain/bin", Path(sys.executable).parent)
+BINARIES = (ROOT / ".toolchain/bin", ROOT / "e2e/cursor_emulator/bin", Path(sys.executable).parent)
 KEY = "sk-test-loopback"
 
 LONGEST_COMMAND_SECONDS = 600

@@ -16,6 +16,11 @@ from mcp_agent.timeouts import ClientCeiling, McpTimeoutSetting, ProviderLimits
 SESSION_MARK = "MCP_AGENT_SESSION"
 """The variable that the CLI runs with and all it starts inherits: a CLI that filters must be told to pass it on."""
 
+BRIDGE_FILE_VARIABLE = "API_BRIDGE_SESSION_FILE"
+"""Names the session's file to a bridge and an event program that are started without it: they look for this variable in
+their own environment, then in that of each process above them.
+"""
+
 # --- what is launched ------------------------------------------------------------------------------------------------
 
 
@@ -71,6 +76,25 @@ class LaunchFile:
 
 
 @dataclass(frozen=True, slots=True)
+class SharedFileEdit:
+    """One addition to a JSON file that is not ours alone, for a CLI that takes it in no other way.
+
+    The value may name nothing of one session: sessions of one directory share it. It is taken out again when the last
+    session that asked for it is closed.
+    """
+
+    path: Path
+    keys: tuple[str, ...]
+    """Where it goes, from the outermost object on."""
+    value: object
+    """What JSON can hold."""
+    is_item: bool = False
+    """The keys lead to a list, and the value is one more item of it."""
+    yields: bool = False
+    """Whatever stands there already may stay. Otherwise another value in this place is somebody else's."""
+
+
+@dataclass(frozen=True, slots=True)
 class Launch:
     """One way to start the CLI. Nothing secret may stand in `argv`; secrets go into `environment` or a file."""
 
@@ -79,6 +103,9 @@ class Launch:
     files: Sequence[LaunchFile] = ()
     native_session_id: str | None = None
     """None when the CLI chooses its own id and tells it by an event."""
+    shared: Sequence[SharedFileEdit] = ()
+    before: Sequence[Sequence[str]] = ()
+    """Commands that are run first, each to its end, as the CLI itself is run; one that fails stops nothing."""
 
 
 # --- what is seen ----------------------------------------------------------------------------------------------------
@@ -200,6 +227,14 @@ class PromptQueued:
     source: Source = Source.SCREEN
 
 
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The running turn's latest answer, for a CLI whose word for the end of a turn does not repeat it."""
+
+    text: str
+    source: Source = Source.HOOK
+
+
 class TurnOutcome(StrEnum):
     COMPLETED = "completed"
     INTERRUPTED = "interrupted"
@@ -249,6 +284,17 @@ class TurnEnded:
     native_turn_id: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class TranscriptAt:
+    """Where the transcript is, for one whose word for the end of a turn tells neither the turn's id nor its answer."""
+
+    native_turn_id: str | None = None
+    """The CLI's own id of the turn that is told of from here on; None: as before."""
+    answer: str | None = None
+    """That turn's latest answer; None: as before."""
+    source: Source = Source.TRANSCRIPT
+
+
 Signal = (
     Ready
     | Busy
@@ -258,8 +304,10 @@ Signal = (
     | SessionIdentified
     | PromptAccepted
     | PromptQueued
+    | Answered
     | UsageReported
     | TurnEnded
+    | TranscriptAt
 )
 
 
@@ -282,6 +330,31 @@ class LiveInput(StrEnum):
     NEXT_TURN = "next_turn"
 
 
+class Capability(StrEnum):
+    """What not every CLI can do. Whatever an adapter does not say to be lacking is asked of it."""
+
+    DIRECTORY_TRUST = "directory trust"
+    """It asks before it works in a directory that nobody trusted."""
+    PERMISSION_PROMPTS = "permission prompts"
+    """It asks before it runs a tool that nobody allowed."""
+    RESUME = "resume"
+    USAGE = "usage"
+    TABS = "tabs in prompts"
+    INVISIBLE_CHARACTERS = "invisible characters in prompts"
+    MODEL_ENDPOINT = "model endpoint"
+    """It can be told to ask another model server than its vendor's."""
+
+
+@dataclass(frozen=True, slots=True)
+class NpmPackage:
+    """The published package of a CLI, in the version that the adapter was tested with."""
+
+    name: str
+    version: str
+    program: str
+    """A glob, relative to where npm installed: the program of this machine's platform, or a script for Node."""
+
+
 class Adapter(Protocol):
     """One provider CLI. Every member is an answer; none of them acts."""
 
@@ -302,8 +375,18 @@ class Adapter(Protocol):
         ...
 
     @property
+    def package(self) -> NpmPackage | None:
+        """What `mcp-agent providers install` installs; None when the provider publishes no package on npm."""
+        ...
+
+    @property
     def tested_versions(self) -> Sequence[str]:
         """The versions, as `parse_version` gives them, that this adapter was tested with; empty when any will do."""
+        ...
+
+    @property
+    def unverified(self) -> str | None:
+        """What was built from documents alone, and never seen with the real program; None when nothing was."""
         ...
 
     @property
@@ -318,6 +401,19 @@ class Adapter(Protocol):
 
     @property
     def live_input(self) -> LiveInput: ...
+
+    @property
+    def lacks(self) -> Mapping[Capability, str]:
+        """What this CLI cannot do, each with the reason as people read it."""
+        ...
+
+    @property
+    def user_files(self) -> Mapping[str, str]:
+        """A person's own configuration of this CLI, which no session may change: each file with an example text.
+
+        A path begins with `~/` for the CLI's HOME or with `./` for the working directory.
+        """
+        ...
 
     @property
     def permission_modes(self) -> Sequence[str]:

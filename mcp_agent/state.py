@@ -92,6 +92,20 @@ class StateDirectory:
     def session_store(self) -> Path:
         return self.root / "sessions.sqlite"
 
+    @property
+    def executions(self) -> Path:
+        """The record of executions, and what acknowledges them."""
+        return self.root / "executions.sqlite"
+
+    @property
+    def engine(self) -> Path:
+        """The database that drives executions, unless another one is configured."""
+        return self.root / "engine.sqlite"
+
+    @property
+    def worktrees(self) -> Path:
+        return self.root / "worktrees"
+
     def session(self, session_id: str) -> Path:
         return self.sessions / _one_segment(session_id)
 

@@ -1,8 +1,9 @@
-"""Hands one event of a provider's hook to the session: started as `python -I event_hook.py SESSION_FILE`.
+"""Hands one event of a provider's hook to the session: started as `python -I event_hook.py [SESSION_FILE]`.
 
 It reads one JSON event from stdin, spools it and tells the server. An event that cannot be spooled is handed to the
 server itself; while neither works, both are tried again. It says nothing, because the provider would show or obey it,
-and exits with 0 unless the event is lost.
+and exits with 0 unless the event is lost. Without a file it belongs to the session above it; an event of a CLI that
+belongs to none is nobody's.
 """
 # ruff: noqa: PTH100, PTH103, PTH104, PTH108, PTH118, PTH120, PTH123
 
@@ -19,6 +20,7 @@ if __name__ == "__main__":  # started by its path: its siblings lie beside it, a
         sys.modules[name] = ModuleType(name)
         sys.modules[name].__path__ = [path]
 
+from mcp_agent.bridge.ancestry import session_file as session_file_above
 from mcp_agent.bridge.loop import Loop, Wait
 from mcp_agent.bridge.server_api import ToolServer
 from mcp_agent.bridge.session_file import SessionFileInvalid, read_session
@@ -42,6 +44,14 @@ def main(session_file: str) -> int:
         return 0
     _end_late_with(1)
     return 0 if keep(event, session_file) else 1
+
+
+def let_go() -> int:
+    """Take the event of a CLI that belongs to no session: an unread one might disturb it."""
+    _end_late_with(0)
+    signal.alarm(WHOLE_LIFE_SECONDS)
+    sys.stdin.buffer.read(LARGEST_EVENT)
+    return 0
 
 
 def keep(event: bytes, session_file: str) -> bool:
@@ -96,6 +106,7 @@ def _end_late_with(status: int) -> None:
 if __name__ == "__main__":
     status = 0
     try:
-        status = main(sys.argv[1])
+        session_file = sys.argv[1] if len(sys.argv) > 1 else session_file_above()
+        status = main(session_file) if session_file else let_go()
     finally:
         os._exit(status)

@@ -1,4 +1,4 @@
-"""The stdio MCP server `api-bridge`: started by a provider's CLI as `python -I mcpbridge.py SESSION_FILE`.
+"""The stdio MCP server `api-bridge`: started by a provider's CLI as `python -I mcpbridge.py [SESSION_FILE]`.
 
 It must answer `initialize` within 100 ms, so it and its siblings import little: no asyncio, no pathlib, no dataclasses,
 no typing. This file is compiled anew at every start and therefore holds only the start; its siblings are cached.

@@ -5,6 +5,7 @@ import signal
 import sys
 from contextlib import suppress
 
+from . import ancestry
 from .dispatch import Bridge
 from .lifetime import watch_parent
 from .loop import Loop
@@ -17,11 +18,12 @@ LAST_WORDS_SECONDS = 0.5
 
 def run(argv: list[str]) -> int:
     """Serve until the client leaves, which ends the process; returns only when there is nothing to serve."""
-    if len(argv) != 2:
-        sys.stderr.write("usage: mcpbridge.py SESSION_FILE\n")
+    path = argv[1] if len(argv) == 2 else ancestry.session_file() if len(argv) == 1 else None
+    if path is None:
+        sys.stderr.write("usage: mcpbridge.py SESSION_FILE, or without it below the CLI of a session\n")
         return 2
     try:
-        session = read_session(argv[1])
+        session = read_session(path)
     except SessionFileInvalid as error:
         sys.stderr.write(f"mcpbridge: {error}\n")
         return 2

@@ -57,6 +57,7 @@ class ProviderFacts:
             "install_hint": adapter.install_hint,
             "version": self.version,
             "tested_versions": list(adapter.tested_versions),
+            "unverified": adapter.unverified,
             "warnings": self.warnings,
             "credentials": dict(self.credentials),
             "mcp_timeout": setting and {"setting": setting.setting, "unit": setting.unit, "value": setting.value},
@@ -64,6 +65,7 @@ class ProviderFacts:
             and {"limit_seconds": ceiling.limit.total_seconds(), "progress_extends": ceiling.progress_extends},
             "live_input": adapter.live_input.value,
             "permission_modes": list(adapter.permission_modes),
+            "lacks": dict(adapter.lacks),
         }
 
 

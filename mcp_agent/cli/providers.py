@@ -7,6 +7,7 @@ from typing import Annotated
 import anyio
 import typer
 
+from mcp_agent import installing
 from mcp_agent.adapter import Adapter
 from mcp_agent.cli.context import print_json
 from mcp_agent.cli.options import AsJson
@@ -16,9 +17,14 @@ from mcp_agent.config import load_config
 from mcp_agent.durations import format_duration
 from mcp_agent.errors import BadConfiguration
 from mcp_agent.registry import installed, load
+from mcp_agent.sessions.environment import for_session, shared
+from mcp_agent.sessions.starting.launching import find_executable
 from mcp_agent.timeouts import Policy
 
 _TITLE_WIDTH = 18
+
+_OF_NPM = ("npm_config_", "node_")
+"""How the variables begin that say where npm's registry is and whom Node trusts."""
 
 providers_app = typer.Typer(
     help="The agent CLIs that sessions can run: what is installed, and what each can do.",
@@ -63,6 +69,32 @@ def check(
     _warn([facts])
 
 
+@providers_app.command()
+def install(
+    provider: Annotated[str, typer.Argument(metavar="ID", help="The provider's id.")], *, as_json: AsJson = False
+) -> None:
+    """Install a provider's CLI, in the version it was tested with, where only sessions look for it; nothing else of it.
+
+    A CLI that PATH holds comes first, so yours stays the one that is used. Exit 4 when it cannot be installed.
+    """
+    adapter = load(provider)
+    if adapter.package is not None:
+        typer.echo(f"installing {adapter.package.name} {adapter.package.version} …", err=True)
+    npm_environment = for_session(os.environ, named=[name for name in os.environ if name.lower().startswith(_OF_NPM)])
+    done = run_until_signal(lambda: installing.install(adapter, os.environ, npm_environment=npm_environment))
+    used = find_executable(adapter, shared(os.environ, home=None))
+    if as_json:
+        print_json(
+            {"program": str(done.program), "version": done.version, "was_there": done.was_there, "used": str(used)}
+        )
+        return
+    typer.echo(
+        f"{adapter.title} {done.version} {'was installed before' if done.was_there else 'is installed'}: {done.program}"
+    )
+    if used != done.program:
+        typer.echo(f"warning: sessions use {used}, which PATH holds", err=True)
+
+
 def _loadable() -> tuple[list[Adapter], list[str]]:
     """Every adapter that can be used, and what is wrong with the others: one of them hides nobody else."""
     adapters: list[Adapter] = []
@@ -103,7 +135,10 @@ def _described(facts: ProviderFacts) -> list[str]:
         "client ceiling": _ceiling(adapter),
         "live input": adapter.live_input.replace("_", " "),
         "permission modes": ", ".join(adapter.permission_modes) or "none: there is nothing to choose",
+        "lacks": "; ".join(f"{need}: {reason}" for need, reason in adapter.lacks.items()) or "nothing",
     }
+    if adapter.unverified:
+        rows["not verified"] = adapter.unverified
     return [f"{adapter.id}  {adapter.title}", *(f"  {name:<{_TITLE_WIDTH}}{text}" for name, text in rows.items())]
 
 

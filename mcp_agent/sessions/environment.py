@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from mcp_agent.adapter import SESSION_MARK as SESSION_MARK
+from mcp_agent.program_places import search_path
 
 COMMON = frozenset(
     {
@@ -47,6 +48,8 @@ _OF_THE_USERS_HOME = frozenset(name for name in COMMON if name.startswith("XDG_"
 def shared(caller: Mapping[str, str], *, home: Path | None) -> dict[str, str]:
     """What both the CLI and its shell commands see. A home of its own replaces the user's and what points there."""
     kept = {name: value for name, value in caller.items() if name in COMMON or name.startswith("LC_")}
+    if "PATH" in kept:
+        kept["PATH"] = search_path(caller)
     if home is not None:
         kept = {name: value for name, value in kept.items() if name not in _OF_THE_USERS_HOME}
         kept["HOME"] = str(home)

@@ -26,7 +26,8 @@ def take(message: dict[str, Any]) -> None:
     identifier = message.get("id")
     match message["method"]:
         case "initialize":
-            answer(identifier, {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}})
+            server = {"name": "api-bridge", "version": "1"}
+            answer(identifier, {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": server})
         case "tools/list":
             answer(identifier, {"tools": [TOOL]})
         case "tools/call":

@@ -14,6 +14,7 @@ from mcp_agent.adapter import (
     SessionIdentified,
     Signal,
     Source,
+    TranscriptAt,
     TurnEnded,
     TurnOutcome,
     Usage,
@@ -33,6 +34,11 @@ def row(text: object, **fields: object) -> str:
     return json.dumps({"type": "user", "message": {"role": "user", "content": content}, **fields})
 
 
+def read(*lines: str) -> list[Signal]:
+    """What rows say besides where the transcript is."""
+    return [signal for signal in ADAPTER.read_transcript(lines) if not isinstance(signal, TranscriptAt)]
+
+
 def test_a_started_session_tells_its_id_and_transcript() -> None:
     assert heard("SessionStart", source="startup", model="m") == [
         SessionIdentified("1cf60c73", Path(COMMON["transcript_path"]))
@@ -48,7 +54,7 @@ def test_a_prompt_is_accepted_with_its_text() -> None:
     fields = {"prompt_id": "p", "permission_mode": "default"}
 
     assert heard("UserPromptSubmit", prompt="live line one\n  second line", **fields) == [
-        PromptAccepted("live line one\n  second line")
+        PromptAccepted("live line one\n  second line", native_turn_id="p")
     ]
 
 
@@ -134,7 +140,7 @@ def test_fields_of_a_wrong_type_are_left_out() -> None:
 
 @pytest.mark.parametrize("text", [INTERRUPT, "[Request interrupted by user]"])
 def test_an_interrupt_is_told_by_the_transcript(text: str) -> None:
-    told = list(ADAPTER.read_transcript([row("hello"), row(text, rowSource="harness")]))
+    told = read(row("hello"), row(text, rowSource="harness"))
 
     assert told == [TurnEnded(TurnOutcome.INTERRUPTED, source=Source.TRANSCRIPT)]
 
@@ -163,17 +169,17 @@ def test_an_interrupt_is_told_by_the_transcript(text: str) -> None:
     ids=range(16),
 )
 def test_nothing_else_in_the_transcript_ends_a_turn(line: str) -> None:
-    assert list(ADAPTER.read_transcript([line])) == []
+    assert read(line) == []
 
 
 def test_a_queued_prompt_that_starts_a_turn_of_its_own_is_an_accepted_prompt() -> None:
     row = {"type": "user", "message": {"role": "user", "content": "queued one"}, "promptSource": "queued"}
-    assert list(ADAPTER.read_transcript([json.dumps(row)])) == [PromptAccepted("queued one", source=Source.TRANSCRIPT)]
+    assert read(json.dumps(row)) == [PromptAccepted("queued one", source=Source.TRANSCRIPT)]
 
 
 def test_a_typed_prompt_in_the_transcript_is_left_to_the_hooks() -> None:
     row = {"type": "user", "message": {"role": "user", "content": "typed"}, "promptSource": "typed"}
-    assert list(ADAPTER.read_transcript([json.dumps(row)])) == []
+    assert read(json.dumps(row)) == []
 
 
 def answer(message_id: object = "msg_1", usage: object = None) -> str:
@@ -184,8 +190,8 @@ def answer(message_id: object = "msg_1", usage: object = None) -> str:
 def test_what_an_answer_cost_is_told_under_the_answers_own_id() -> None:
     usage = {"input_tokens": 10, "cache_creation_input_tokens": 20, "cache_read_input_tokens": 3, "output_tokens": 5}
 
-    assert list(ADAPTER.read_transcript([answer(usage=usage)])) == [UsageReported("msg_1", Usage(33, 5))]
-    assert list(ADAPTER.read_transcript([answer()])) == [UsageReported("msg_1", Usage(33, 0))]
+    assert read(answer(usage=usage)) == [UsageReported("msg_1", Usage(33, 5))]
+    assert read(answer()) == [UsageReported("msg_1", Usage(33, 0))]
 
 
 @pytest.mark.parametrize(
@@ -201,4 +207,4 @@ def test_what_an_answer_cost_is_told_under_the_answers_own_id() -> None:
     ids=range(6),
 )
 def test_an_answer_without_a_cost_or_an_id_tells_none(line: str) -> None:
-    assert list(ADAPTER.read_transcript([line])) == []
+    assert read(line) == []

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -35,6 +36,16 @@ def test_the_cli_is_told_its_mcp_limit_in_milliseconds(launch_request: LaunchReq
 
     assert environment["CLAUDE_CODE_MCP_TOOL_IDLE_TIMEOUT"] == "5400000"
     assert environment["CLAUDE_CODE_MCP_AUTO_BACKGROUND_MS"] == "0"
+
+
+@pytest.mark.contract("T3", "B5")
+def test_limits_that_a_users_own_settings_would_outrank_stand_in_ours(launch_request: LaunchRequest) -> None:
+    launch = ADAPTER.launch(launch_request)
+    limits = cast("dict[str, str]", written(launch, "settings.json")["env"])
+
+    assert {"CLAUDE_CODE_MCP_TOOL_IDLE_TIMEOUT", "MCP_TOOL_TIMEOUT", "MAX_MCP_OUTPUT_TOKENS"} <= limits.keys()
+    assert limits == {name: launch.environment[name] for name in limits}
+    assert not {name for name in limits if name.startswith("ANTHROPIC_")}
 
 
 @pytest.mark.contract("T3", "T11")

@@ -3,7 +3,7 @@
 import pytest
 
 from adapters.claude_code import ADAPTER
-from mcp_agent.adapter import Blocked, Busy, Composer, Dialog, Ready, Screen, Signal, Waiting
+from mcp_agent.adapter import Blocked, Busy, Composer, Dialog, DialogAnswer, Ready, Screen, Signal, Waiting
 
 COLUMNS = 60
 RULE = "─" * COLUMNS
@@ -109,6 +109,57 @@ def test_the_key_question_is_no_permission_question_wherever_its_selection_stand
     assert dialog(shown).answer is None
 
 
+@pytest.mark.contract("S5", "S7")
+@pytest.mark.parametrize(
+    ("name", "rows", "label"),
+    [
+        (
+            "resume or summary",
+            (" ❯ 1. Resume from summary (instant, recommended)", "   2. Resume full session as-is", "   3. Never"),
+            "Resume full session as-is",
+        ),
+        ("resume or begin anew", (" ❯ 1. Start a new conversation", "   2. Resume"), "Resume"),
+        ("resume or begin anew", (" ❯ Resume", "   Start a new conversation"), "Resume"),
+        (
+            "usage limit",
+            ("   1. Upgrade", " ❯ 2. Stop and wait for limit to reset"),
+            "Stop and wait for limit to reset",
+        ),
+    ],
+)
+def test_a_conversation_is_gone_on_with_whole_and_nothing_is_bought(
+    name: str, rows: tuple[str, ...], label: str
+) -> None:
+    found = dialog(asked("  A question", "", *rows, "", " Enter to confirm · Esc to cancel", edge=OVERLAY))
+
+    assert (found.name, found.answer) == (name, DialogAnswer(label, needs="nothing"))
+    assert label in found.options
+
+
+@pytest.mark.contract("X3", "A5")
+@pytest.mark.parametrize(
+    "footer",
+    [
+        ("  ⏸ manual mode on                                  Not logged in · run /login",),
+        ("  ⏸ manual mode on · ? for shortcuts Not logged in · run /login",),
+        (FOOTER, "  Not logged in · run /login"),
+    ],
+)
+def test_a_cli_without_a_login_is_blocked_though_it_shows_its_prompt(footer: tuple[str, ...]) -> None:
+    shown = composed("❯", footer=footer)
+    (signal,) = said(shown)
+
+    assert isinstance(signal, Blocked)
+    assert (signal.dialog.name, signal.dialog.answer) == ("login", None)
+    assert ADAPTER.composer(shown) == Composer("")
+
+
+def test_words_about_a_login_above_the_prompt_or_in_it_are_no_evidence() -> None:
+    quoted = "● It says: Not logged in · run /login"
+
+    assert said(composed("❯ Not logged in · run /login", above=(quoted, ""))) == [Ready()]
+
+
 @pytest.mark.contract("S3")
 @pytest.mark.parametrize("selected", [0, 1, 2])
 def test_a_permission_question_waits_wherever_its_selection_stands(selected: int) -> None:
@@ -156,7 +207,9 @@ def test_a_working_line_that_something_followed_is_old(above: tuple[str, ...]) -
     ],
 )
 def test_a_working_line_that_comes_last_is_busy_without_any_footer(above: tuple[str, ...]) -> None:
-    assert said(composed("❯ a draft of mine", above=above, footer=("  ⏸ manual mode on",))) == [Busy()]
+    (signal,) = said(composed("❯ a draft of mine", above=above, footer=("  ⏸ manual mode on",)))
+
+    assert isinstance(signal, Busy)
 
 
 @pytest.mark.contract("S3")

@@ -1,4 +1,7 @@
-"""What the adapter makes of every screen that the real CLI drew (version 2.1.332; at 120 columns unless named)."""
+"""What the adapter makes of every screen that the real CLI drew (version 2.1.332; at 120 columns unless named).
+
+Those that end with their columns have old turns above, if any fit, and are taken by `python -m e2e.capture`.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -26,11 +29,56 @@ def busy_with(draft: str) -> tuple[list[Signal], Composer | None]:
     return [Busy()], Composer(draft)
 
 
+def retrying(reason: str) -> tuple[list[Signal], Composer | None]:
+    return [Busy(reason=f"retrying: {reason}")], Composer("")
+
+
+def wrapped(*counts: int) -> tuple[list[Signal], Composer | None]:
+    first, *rest = (" ".join(["wrapped"] * count) for count in counts)
+    return idle_with("\n".join(["one\n\nthree " + first, *rest]))
+
+
+LOGGED_OUT: tuple[list[Signal], Composer | None] = (
+    [Blocked(Dialog("login", advice="run the CLI once in this HOME and log in, or set a credential"))],
+    Composer(""),
+)
+WIDTHS = (60, 80, 200)
+AT_WIDTHS = {
+    "80-ready": IDLE,
+    "81-old-turns": IDLE,
+    "82-busy": WORKING,
+    "82b-busy-draft": busy_with("my own draft"),
+    "83-tool": WORKING,
+    "84-queued": WORKING,
+    "85-done": IDLE,
+    "87-chip": idle_with("[Pasted text #1 +59 lines]", chip=True),
+    "88-interrupted": IDLE,
+    "88b-interrupted-at-once": idle_with("a prompt without an answer"),
+    "89-permission": PERMISSION,
+    **{f"92-mode-{mode}": IDLE for mode in ("acceptEdits", "auto", "dontAsk", "plan")},
+    **{f"93-busy-{mode}": WORKING for mode in ("acceptEdits", "auto", "dontAsk", "plan")},
+    "95-mode-bypassPermissions": IDLE,
+    "96-compacting": WORKING,
+    "97-compacted": IDLE,
+    "99-resumed": IDLE,
+    "a0-logged-out": LOGGED_OUT,
+    "a1-logged-out-refused": LOGGED_OUT,
+    "a2-error-500": IDLE,
+    "a3-error-429": IDLE,
+    "a5-retrying": retrying("API error"),
+}
+
 SAID = {
+    **{f"{name}-{width}": said for name, said in AT_WIDTHS.items() for width in WIDTHS},
+    "a6-suggestion-60": IDLE,  # a suggested prompt is no draft
+    "a6-suggestion-80": IDLE,
+    "86-draft-60": wrapped(6, 6),
+    "86-draft-80": wrapped(8, 4),
+    "86-draft-200": wrapped(12),
     "04-dialog-3": IDLE,  # a notice, no dialog
     "10-ready": IDLE,
     "10b-ready-no-altscreen": IDLE,
-    "11-busy-after-submit": WORKING,
+    "11-busy-after-submit": retrying("API error"),
     "11-mcp-running-1s": WORKING,
     "12-mcp-running-4s": WORKING,
     "13-live-input-queued": WORKING,
@@ -55,9 +103,9 @@ SAID = {
     "31-resumed-turn": IDLE,
     "32-multiline-paste": IDLE,
     "34-big-paste-chip": idle_with("[Pasted text #1 +60 lines]", chip=True),
-    "40-error-connreset-retry": WORKING,
-    "40b-error-connreset-retry-attempt3": WORKING,
-    "41-error-401": WORKING,
+    "40-error-connreset-retry": retrying("API error"),
+    "40b-error-connreset-retry-attempt3": retrying("Connection dropped (ECONNRESET)"),
+    "41-error-401": retrying("401 scripted 401"),
     "42-error-500": IDLE,  # the composer shows ghost text
     "43-error-down": IDLE,
     "50-ready-60": IDLE,
@@ -87,6 +135,12 @@ SAID = {
 }
 
 TRUST = DialogAnswer("Yes, I trust this folder", needs="trust")
+USED_UP = (
+    "Stop and wait for limit to reset",
+    "Wait here, then continue automatically at Jan 1, 2100, 12am",
+    "Upgrade your plan",
+)
+BROKEN = ("Fix with Claude", "Exit and fix manually", "Continue without these settings")
 DIALOGS: dict[str, tuple[str, tuple[str, ...], int, DialogAnswer | None]] = {
     "01-firstrun-a": ("no connection", (), 0, None),
     "02-dialog-1": ("directory trust", ("No, exit", "Yes, I trust this folder"), 0, TRUST),
@@ -94,16 +148,38 @@ DIALOGS: dict[str, tuple[str, tuple[str, ...], int, DialogAnswer | None]] = {
     "05-bypass-permissions": ("bypass permissions", ("No, exit", "Yes, I accept"), 0, None),
     "24-mcp-startup-timeout": ("unknown", ("Other MCPs", "✘ api-bridge"), 1, None),
     "33-auto-mode-call": ("automatic checks", (), 0, None),
+    **{
+        f"{name}-{width}": dialog
+        for width in WIDTHS
+        for name, dialog in {
+            "90-trust": ("directory trust", ("No, exit", "Yes, I trust this folder"), 0, TRUST),
+            "91-api-key": ("API key approval", ("Yes", "No (recommended)"), 1, None),
+            "94-bypass": ("bypass permissions", ("No, exit", "Yes, I accept"), 0, None),
+            "a4-used-up": ("usage limit", USED_UP, 0, DialogAnswer(USED_UP[0], needs="nothing")),
+            "a7-broken-settings": ("settings problem", BROKEN, 0, None),
+        }.items()
+    },
     "78-help": ("unknown", (), 0, None),
     "79-help-60": ("unknown", (), 0, None),
 }
 LONG_MENUS = {
-    "74-rewind": "(current)",
-    "75-model-menu": "Default",
-    "76-model-menu-60": "Default",
-    "77-history": "2s ago",
+    "74-rewind": ("unknown", "(current)"),
+    "75-model-menu": ("unknown", "Default"),
+    "76-model-menu-60": ("unknown", "Default"),
+    "77-history": ("unknown", "2s ago"),
+    **{
+        f"98-menu-{menu}-{width}": selected
+        for width in WIDTHS
+        for menu, selected in {
+            "config": ("unknown", "Auto-compact"),
+            "login": ("login", "Claude account with subscription"),
+            "mcp": ("unknown", "✔ api-bridge"),
+            "permissions": ("unknown", "Add a new rule"),
+            "resume": ("resume menu", "Without using any tool"),
+        }.items()
+    },
 }
-"""Menus that a person opened, with the beginning of the selected label."""
+"""Menus that a person opened: their names, and the beginning of the selected label."""
 
 ReadCapture = Callable[[str, str], Screen]
 
@@ -135,11 +211,12 @@ def test_a_dialog_blocks_and_only_trust_can_be_answered(capture: ReadCapture, na
 
 @pytest.mark.contract("S5")
 @pytest.mark.parametrize("name", LONG_MENUS)
-def test_a_menu_that_nobody_knows_is_for_a_person(capture: ReadCapture, name: str) -> None:
+def test_a_menu_that_a_person_opened_is_for_a_person(capture: ReadCapture, name: str) -> None:
     dialog = the_dialog(capture(PROVIDER, name))
+    called, selected = LONG_MENUS[name]
 
-    assert (dialog.name, dialog.answer) == ("unknown", None)
-    assert dialog.options[dialog.selected].startswith(LONG_MENUS[name])
+    assert (dialog.name, dialog.answer) == (called, None)
+    assert dialog.options[dialog.selected].startswith(selected)
 
 
 def test_a_label_is_read_over_its_wraps(capture: ReadCapture) -> None:

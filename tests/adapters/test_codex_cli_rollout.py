@@ -136,7 +136,6 @@ def test_a_used_up_window_tells_when_it_begins_anew() -> None:
     assert read(row("event_msg", type="token_count", rate_limits=limits)) == [
         LimitedBy("usage", datetime.fromtimestamp(1796060000, UTC), Source.TRANSCRIPT)
     ]
-    assert read(row("event_msg", type="token_count", rate_limits={**windows, "rate_limit_reached_type": None})) == []
     assert read(row("event_msg", type="token_count", rate_limits={"rate_limit_reached_type": "x"})) == [
         LimitedBy("usage", source=Source.TRANSCRIPT)
     ]

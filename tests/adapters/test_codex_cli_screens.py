@@ -1,4 +1,7 @@
-"""What the adapter makes of every screen that the real CLI drew (version 0.171.0; at 120 columns unless named)."""
+"""What the adapter makes of every screen that the real CLI drew (version 0.171.0; at 120 columns unless named).
+
+Those from 80 on have old turns above, if any fit, and are taken by `python -m e2e.capture`.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -51,7 +54,22 @@ DOWN = "Connection failed: error sending request"
 OVERLOADED = "We’re currently experiencing high demand, which may cause temporary errors."
 CHIP = idle_with("[Pasted Content 1400 chars]", chip=True)
 
+WIDTHS = (60, 80, 200)
+AT_WIDTHS: dict[str, Said] = {
+    "80-ready": IDLE,
+    "81-old-turns": IDLE,
+    "82-busy": WORKING,
+    "82b-busy-draft": ([Busy()], Composer("my own draft")),
+    "83-tool": WORKING,
+    "84-live-input": WORKING,  # it was taken in at once
+    "85-done": IDLE,
+    "88-interrupted": IDLE,
+    "89-permission": PERMISSION,
+    "99-resumed": IDLE,
+}
+
 SAID: dict[str, Said] = {
+    **{f"{name}-{width}": said for name, said in AT_WIDTHS.items() for width in WIDTHS},
     "02-first-ready": IDLE,
     "02-untrusted-dir": IDLE,
     "10-ready": IDLE,
@@ -145,16 +163,15 @@ SAID: dict[str, Said] = {
 
 TRUST = DialogAnswer("Trust and continue", needs="trust")
 NO_HOOKS = DialogAnswer("Continue without trusting (hooks won't run)", needs="nothing")
-LOGINS = ("Sign in with ChatGPT", "Sign in with Device Code", "Sign in another way")
+LOGIN = ("login", ("Sign in with ChatGPT", "Sign in with Device Code", "Sign in another way"), 0, None)
+TRUST_DIALOG = ("directory trust", (TRUST.label, "Back to Agent Command Center"), 0, TRUST)
 HOOKS = ("hooks review", ("Review hooks", "Trust all and continue", NO_HOOKS.label), 0, NO_HOOKS)
 DIALOGS: dict[str, tuple[str, tuple[str, ...], int, DialogAnswer | None]] = {
-    "01-firstrun-login": (
-        "login",
-        ("Sign in with ChatGPT", "Sign in with Device Code", "Sign in another way"),
-        0,
-        None,
-    ),
-    "02-trust-dialog-git": ("directory trust", ("Trust and continue", "Back to Agent Command Center"), 0, TRUST),
+    "01-firstrun-login": LOGIN,
+    "02-trust-dialog-git": TRUST_DIALOG,
+    **{f"90-trust-{width}": TRUST_DIALOG for width in WIDTHS},
+    **{f"91-login-{width}": LOGIN for width in WIDTHS},
+    **{f"92-hooks-review-{width}": HOOKS for width in WIDTHS},
     "03-hooks-review": HOOKS,
     "05-warnings-f2": ("unknown", (), 0, None),
     "24-mcp-startup-timeout": HOOKS,

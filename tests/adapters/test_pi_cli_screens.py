@@ -1,6 +1,7 @@
 """What the adapter makes of every screen that the real CLI drew (version 1.6.0; at 120 columns unless named).
 
-Where names hold a number of columns, the conversation above is an older one, or there is none.
+Where names hold a number of columns, the conversation above is an older one, or there is none. Those from 65 to 73 are
+taken by `python -m e2e.capture`.
 """
 
 from collections.abc import Callable
@@ -37,7 +38,21 @@ def wrapped(text: str) -> str:
 SCROLLED = wrapped(numbered(4, 9)).partition("\n")[2]
 """Eleven rows of a draft of eighteen."""
 
+WIDTHS = (60, 80, 200)
+AT_WIDTHS: dict[str, Said] = {
+    "65-ready": IDLE,
+    "66-old-turns": IDLE,
+    "67-busy": WORKING,
+    "67b-busy-draft": ([Busy()], Composer("my own draft")),
+    "68-tool": WORKING,
+    "69-queued": WORKING,
+    "70-done": IDLE,
+    "71-interrupted": IDLE,
+    "73-resumed": IDLE,
+}
+
 SAID: dict[str, Said] = {
+    **{f"{name}-{width}": said for name, said in AT_WIDTHS.items() for width in WIDTHS},
     "10-ready": IDLE,
     "10b-ready-builtin-mcp": IDLE,
     "11-mcp-running-1s": WORKING,
@@ -107,11 +122,19 @@ TRUST_OPTIONS = (
     "Do not trust",
     "Do not trust (this session only)",
 )
+NEW_TRUST_OPTIONS = (
+    "Trust",
+    "Trust parent folder (/var/tmp/agent-screens/home)",
+    "Trust (this session only)",
+    "Do not trust",
+    "Do not trust (this session only)",
+)
 TRUST = DialogAnswer("Trust (this session only)", needs="trust")
 LOGIN_OPTIONS = ("Sign in with an account", "Sign in with an API key", "Sign in with Radius • not configured")
 DIALOGS: dict[str, tuple[str, tuple[str, ...], int, DialogAnswer | None]] = {
     "02-project-trust": ("directory trust", TRUST_OPTIONS, 0, TRUST),
     "02-project-trust-60": ("directory trust", TRUST_OPTIONS, 0, TRUST),
+    **{f"72-project-trust-{width}": ("directory trust", NEW_TRUST_OPTIONS, 0, TRUST) for width in WIDTHS},
     "03-project-trust-moved-60": ("directory trust", TRUST_OPTIONS, 2, TRUST),
     "03-project-trust-moved-120": ("directory trust", TRUST_OPTIONS, 2, TRUST),
     "80-login-60": ("unknown", LOGIN_OPTIONS, 0, None),

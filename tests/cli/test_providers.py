@@ -29,7 +29,8 @@ from mcp_agent.timeouts import ClientCeiling, McpTimeoutSetting
 def adapter(id, **facts):
     ours = dict(
         id=id, title=f"Agent {id}", executable=f"{id}-cli", install_hint=f"fetch {id}", tested_versions=("1.2.3",),
-        credential_names=("ONE_KEY", "ANOTHER_KEY"), client_ceiling=None, live_input=LiveInput.SAME_TURN,
+        unverified=None,
+        credential_names=("ONE_KEY", "ANOTHER_KEY"), client_ceiling=None, live_input=LiveInput.SAME_TURN, lacks={},
         permission_modes=("ask", "never"), parse_version=lambda output: output.strip() or None,
         mcp_timeout=lambda limit: McpTimeoutSetting("WAIT", "ms", limit // timedelta(milliseconds=1)),
     )
@@ -39,6 +40,7 @@ ONE = adapter("one")
 TWO = adapter(
     "two", tested_versions=(), credential_names=(), permission_modes=(), mcp_timeout=lambda limit: None,
     client_ceiling=ClientCeiling(timedelta(seconds=60), "verified"), live_input=LiveInput.NEXT_TURN,
+    lacks={"usage": "it never says"}, unverified="nobody saw its screens",
 )
 """
 
@@ -106,15 +108,19 @@ def test_every_fact_of_every_provider_is_listed_for_programs(install: Install) -
         "install_hint": "fetch one",
         "version": "1.2.3",
         "tested_versions": ["1.2.3"],
+        "unverified": None,
         "warnings": [],
         "credentials": {"ONE_KEY": False, "ANOTHER_KEY": False},
         "mcp_timeout": {"setting": "WAIT", "unit": "ms", "value": 5_400_000},
         "client_ceiling": None,
         "live_input": "same_turn",
         "permission_modes": ["ask", "never"],
+        "lacks": {},
     }
     two = found["two"]
     assert (two["installed"], two["usable"], two["version"], two["mcp_timeout"]) == (False, False, None, None)
+    assert two["lacks"] == {"usage": "it never says"}
+    assert two["unverified"] == "nobody saw its screens"
     assert two["client_ceiling"] == {"limit_seconds": 60.0, "progress_extends": "verified"}
 
 
@@ -131,6 +137,7 @@ def test_people_read_one_block_for_each_provider(install: Install) -> None:
         "  client ceiling    none of its own",
         "  live input        same turn",
         "  permission modes  ask, never",
+        "  lacks             nothing",
     ]
     assert two.splitlines() == [
         "two  Agent two",
@@ -140,6 +147,8 @@ def test_people_read_one_block_for_each_provider(install: Install) -> None:
         "  client ceiling    1m for each MCP call; progress extends it",
         "  live input        next turn",
         "  permission modes  none: there is nothing to choose",
+        "  lacks             usage: it never says",
+        "  not verified      nobody saw its screens",
     ]
 
 

@@ -17,6 +17,7 @@ UNASSIGNED = "\u0378"
         ("hello\n  world", "hello world"),
         ("ab", f"a{UNASSIGNED}b"),
         ("ab", "a\u2028b"),
+        ("👍 ok", "👍🏽 ok"),
         (f"{FAMILY[:-1]}b", f"{FAMILY}b"),
         (f"{FAMILY[:-1]}{FAMILY[:-1]}", FAMILY * 2),
         ("e\u0301\u0302x", "e\u0301\u0302\u0303\u0304\u0305\u0306\u0307\u0308x"),

@@ -6,8 +6,10 @@ import anyio
 
 from mcp_agent.errors import SendRefused, SessionBlocked, SessionEnded, TmuxError, TmuxUnavailable
 from mcp_agent.sessions.input.composer import TAKES_NOTHING, clear, draft, see
+from mcp_agent.sessions.input.restored import is_restored
 from mcp_agent.sessions.live import LiveSession
 from mcp_agent.sessions.signals import SessionState
+from mcp_agent.sessions.starting import dialogs
 
 FREE_WITHIN = timedelta(seconds=2)
 """A composer that is still drawn with an earlier prompt is empty by then; what stands there longer is a draft."""
@@ -19,14 +21,21 @@ async def free_composer(session: LiveSession, *, clear_draft: bool) -> None:
     """See to it that a text could be placed and would be nothing but our text. Raises as `send` does."""
     if session.over:
         raise SessionEnded(session.id, session.over)
+    await dialogs.pass_by(session)
     try:
-        free = await see(session, lambda: session.state in TAKES_NOTHING or draft(session) == "", limit=FREE_WITHIN)
-        free = free or (clear_draft and await clear(session))
+        free = await see(session, lambda: _is_known(session), limit=FREE_WITHIN)
+        if is_restored(session) or (clear_draft and not free):
+            free = await clear(session)
     except TmuxUnavailable as error:
         raise nothing_sent(session, error) from error
     _check_state(session)
     if not free:
         _check_draft(session, clear_draft=clear_draft)
+
+
+def _is_known(session: LiveSession) -> bool:
+    """Nothing more is to be waited for: it is free, or nobody's."""
+    return session.state in TAKES_NOTHING or draft(session) == "" or is_restored(session)
 
 
 def is_idle(session: LiveSession) -> bool:

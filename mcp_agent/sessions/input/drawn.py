@@ -1,7 +1,8 @@
 """Whether one text is what a terminal made of another.
 
-CLIs wrap and strip, and compose accents. Terminals draw no character that is not assigned, and none that has no width;
-of the marks and the joined characters in one cell tmux keeps as many as fit into 21 bytes.
+CLIs wrap and strip, compose accents, and draw over what stands behind an emoji, such as its skin tone. Terminals draw
+no character that is not assigned, and none that has no width; of the marks and the joined characters in one cell tmux
+keeps as many as fit into 21 bytes.
 """
 
 import unicodedata
@@ -13,12 +14,13 @@ SHORTEST_END = 40
 
 _NEVER_DRAWN = {"Cf", "Cn", "Cs"}
 _JOINER = "\u200d"
+_SKIN_TONES = frozenset(map(chr, range(0x1F3FB, 0x1F400)))
 
 
 class _Character(NamedTuple):
     shape: str
     may_vanish: bool
-    """It shares a cell with the one before it, and there may be no room for it."""
+    """It belongs to the one before it, and there may be no room for it."""
 
 
 def is_drawing(drawn: str, meant: str) -> bool:
@@ -58,4 +60,4 @@ def _from_the_end(text: str) -> Iterator[_Character]:
         category = unicodedata.category(char)
         if not char.isspace() and category not in _NEVER_DRAWN:
             joined = place > 0 and apart[place - 1] == _JOINER
-            yield _Character(char, may_vanish=joined or category.startswith("M"))
+            yield _Character(char, may_vanish=joined or category.startswith("M") or char in _SKIN_TONES)

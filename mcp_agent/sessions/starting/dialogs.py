@@ -14,6 +14,7 @@ MOVED_WITHIN = timedelta(seconds=3)
 """Moving again any sooner might be one step too many: a CLI can take a key long before it draws what came of it."""
 CONFIRMED_WITHIN = timedelta(seconds=10)
 """Confirming again any sooner might answer the next dialog with whatever it preselects."""
+MOST_STEPS_BY_THE_WAY = 10
 DRAWN_WITHIN = timedelta(seconds=1)
 """A dialog that is drawn half looks like an unknown one until then."""
 
@@ -34,6 +35,15 @@ def may_answer(dialog: Dialog, *, trust: bool) -> bool:
     if dialog.answer is None or dialog.answer.label not in dialog.options or dialog.selected >= len(dialog.options):
         return False
     return dialog.answer.needs == "nothing" or (dialog.answer.needs == "trust" and trust)
+
+
+async def pass_by(session: LiveSession) -> None:
+    """Answer what stands in the way of a prompt, as far as that needs nobody's word: an offer that may be declined."""
+    for _ in range(MOST_STEPS_BY_THE_WAY):
+        dialog = session.status.dialog
+        if dialog is None or session.over or not may_answer(dialog, trust=False):
+            return
+        await step(session, trust=False)
 
 
 async def step(session: LiveSession, *, trust: bool) -> Step:

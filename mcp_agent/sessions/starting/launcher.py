@@ -9,7 +9,8 @@ from mcp_agent.sessions.environment import SESSION_MARK, for_session
 from mcp_agent.sessions.events import EventSpool, TranscriptTail
 from mcp_agent.sessions.names import tags_of
 from mcp_agent.sessions.record import SessionOptions, SessionRecord, save_record
-from mcp_agent.sessions.starting import launching
+from mcp_agent.sessions.shared_files import holding
+from mcp_agent.sessions.starting import launching, preparing
 from mcp_agent.sessions.starting.conversations import transcript_of
 from mcp_agent.sessions.starting.kept_secrets import Secrets, keep_secrets, without_secrets
 from mcp_agent.sessions.starting.launching import ServerCommand
@@ -51,6 +52,7 @@ class Launcher:
         launch = adapter.launch(request)
         own = launching.own_environment(options, adapter)
         launching.write_launch_files(launch)
+        holding.hold(self.state, record.id, launch.shared)
         keep_secrets(self.state, record.id, Secrets(own, options.endpoint.api_key if options.endpoint else None))
         token = launching.write_bridge_file(
             self.state, record, adapter=adapter, policy=self.policy, server=self.server_command
@@ -83,6 +85,7 @@ class Launcher:
             **prepared.launch.environment,
             SESSION_MARK: record.id,
         }
+        await preparing.run_all(prepared.launch.before, environment=environment, directory=record.working_directory)
         return await terminal.spawn(
             name=record.id,
             argv=prepared.launch.argv,

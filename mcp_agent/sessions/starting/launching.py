@@ -15,7 +15,8 @@ from mcp_agent.adapter import Adapter, Launch, LaunchRequest
 from mcp_agent.bridge import BRIDGE_PROGRAM, EVENT_PROGRAM
 from mcp_agent.errors import BadWorkingDirectory, CliNotInstalled
 from mcp_agent.sessions.environment import named_by_adapter
-from mcp_agent.sessions.record import SessionOptions, SessionRecord
+from mcp_agent.sessions.record import SessionOptions, SessionRecord, load_record
+from mcp_agent.sessions.shared_files import holding
 from mcp_agent.state import StateDirectory, write_private
 from mcp_agent.timeouts import Policy, ToolClass, progress_interval
 
@@ -132,6 +133,11 @@ def read_token(state: StateDirectory, session_id: str) -> str | None:
     return token if isinstance(token, str) else None
 
 
+def was_launched(state: StateDirectory, session_id: str) -> bool:
+    """Whether the session came to its launch, and all that it needs was not taken away since."""
+    return (state.session(session_id) / BRIDGE_FILE).exists() and load_record(state, session_id) is not None
+
+
 def own_environment(options: SessionOptions, adapter: Adapter) -> dict[str, str]:
     """What is named for the CLI alone, or for this session, of the caller's variables; credentials among it."""
     replaced = adapter.credential_names if options.endpoint else ()
@@ -140,7 +146,8 @@ def own_environment(options: SessionOptions, adapter: Adapter) -> dict[str, str]
 
 
 def remove_launch_files(state: StateDirectory, session_id: str) -> None:
-    """Take away all that only a running session needs: token, configuration, spooled events."""
+    """Take away all that only a running session needs: token, configuration, spooled events, additions to files."""
+    holding.release(state, session_id)
     directory = state.session(session_id)
     for path in directory.iterdir() if directory.is_dir() else ():
         if path.name == "session.json":
@@ -153,4 +160,5 @@ def remove_launch_files(state: StateDirectory, session_id: str) -> None:
 
 def forget_session(state: StateDirectory, session_id: str) -> None:
     """Take away all that is on disk of a session that nobody will ask for again."""
+    holding.release(state, session_id)
     shutil.rmtree(state.session(session_id), ignore_errors=True)
