@@ -5,24 +5,46 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from enum import StrEnum
 from importlib import import_module
-from typing import Annotated, cast
+from pathlib import Path
+from typing import Annotated, Protocol
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
+from mcp_agent.cli.conformance import adapter_conformance
 from mcp_agent.cli.context import print_json
-from mcp_agent.cli.options import AsJson, Model, Provider
+from mcp_agent.cli.options import AsJson, Model
+from mcp_agent.cli.probe_progress import ProbeProgress
 from mcp_agent.cli.stopping import run_until_signal
 from mcp_agent.durations import parse_duration
 from mcp_agent.scenarios.options import ChatOptions, Listener
-from mcp_agent.scenarios.results import ProbeResult, Result, ScenarioReport
+from mcp_agent.scenarios.results import MARKS, Result, ScenarioReport
 
 test_app = typer.Typer(help="End-to-end scenarios with real CLIs.", no_args_is_help=True)
 
-_MARKS = {Result.PASSED: "green", Result.FAILED: "red", Result.NOT_RUN: "yellow", Result.INCONCLUSIVE: "yellow"}
 
-Scenario = Callable[[ChatOptions, Listener], Awaitable[ScenarioReport]]
+class _ChatRun(Protocol):
+    """What the scenario answers with; it is imported only to be run."""
+
+    reports: list[ScenarioReport]
+    page: Path | None
+
+    @property
+    def exit_code(self) -> int: ...
+
+    def as_json(self) -> dict[str, object]: ...
+
+
+Scenario = Callable[[ChatOptions, Listener, Path | None], Awaitable[_ChatRun]]
+
+AnyProvider = Annotated[
+    str, typer.Option("--provider", "-p", metavar="ID", help="Whose CLI to run; `all`: every one that is a program.")
+]
+Report = Annotated[
+    Path | None,
+    typer.Option("--report", metavar="DIR", help="Write index.html, report.json, junit.xml and recordings there."),
+]
 
 
 class ModelServerChoice(StrEnum):
@@ -30,9 +52,7 @@ class ModelServerChoice(StrEnum):
     REAL = "real"
 
 
-@test_app.callback()
-def _test() -> None:
-    """Keeps `coding-agent-chat-e2e` a subcommand while it is the only one."""
+test_app.command("adapter-conformance")(adapter_conformance)
 
 
 def _sleep(text: str) -> timedelta:
@@ -48,11 +68,12 @@ def _sleep(text: str) -> timedelta:
 @test_app.command("coding-agent-chat-e2e")
 def coding_agent_chat_e2e(
     *,
-    provider: Provider,
+    provider: AnyProvider,
     model_server: Annotated[ModelServerChoice, typer.Option(help="A model on loopback, or the provider's own.")],
     sleep: Annotated[str, typer.Option(metavar="DURATION", help="How long the silent tool call takes.")] = "20s",
     model: Model = None,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the server's log when a probe fails.")] = False,
+    report: Report = None,
     as_json: AsJson = False,
 ) -> None:
     """Drive a real CLI through the real bridge, and a silent sleep through its shell tool."""
@@ -65,14 +86,15 @@ def coding_agent_chat_e2e(
         keep=keep,
     )
     console = Console(stderr=as_json, highlight=False, soft_wrap=True)
-    listener = _listener(console)
-    run_chat = _scenario("coding_agent_chat", "run_chat")
-    report = run_until_signal(lambda: run_chat(options, listener))
+    progress = ProbeProgress(console)
+    run_all = _scenario("reported", "run_all")
+    with progress.shown():
+        done = run_until_signal(lambda: run_all(options, progress.listener(), report))
     if as_json:
-        print_json(report.as_json())
+        print_json(done.as_json())
     else:
-        _conclude(console, report)
-    raise typer.Exit(report.exit_code)
+        _conclude(console, done)
+    raise typer.Exit(done.exit_code)
 
 
 def _scenario(module: str, name: str) -> Scenario:
@@ -81,31 +103,19 @@ def _scenario(module: str, name: str) -> Scenario:
     return scenario
 
 
-def _listener(console: Console) -> Listener:
-    def probed(probe: ProbeResult) -> None:
-        line = Text.assemble((f"{probe.result:12}", _MARKS[probe.result]), f"{probe.name}  ")
-        line.append(f"{probe.elapsed_seconds:.1f} s", style="dim")
-        console.print(line)
-        if probe.reason:
-            console.print(Text(f"            {probe.reason}"))
-        for shown in cast("list[str]", probe.evidence.get("screen", [])):
-            console.print(Text(f"            | {shown}", style="dim"))
-        if "server_log" in probe.evidence:
-            console.print(Text(f"            the server's log: {probe.evidence['server_log']}"))
-
-    def begins(name: str) -> None:
-        if not console.is_terminal:
-            console.print(Text(f"{'begins':12}{name}"))
-
-    return Listener(say=lambda text: console.print(Text(f"  {text}", style="dim")), probed=probed, begins=begins)
+def _conclude(console: Console, done: _ChatRun) -> None:
+    for report in done.reports:
+        console.print(_conclusion(report))
+    if done.page is not None:
+        console.print(Text(f"report: {done.page}"))
 
 
-def _conclude(console: Console, report: ScenarioReport) -> None:
-    line = Text(f"{report.result}", style=_MARKS[report.result])
+def _conclusion(report: ScenarioReport) -> Text:
+    line = Text(f"{report.result}", style=MARKS[report.result])
     if report.reason:
-        line.append(f": {report.reason}")
+        line.append(f": {report.provider}: {report.reason}")
     else:
         passed = sum(probe.result is Result.PASSED for probe in report.probes)
         subject = f"{report.provider} {report.provider_version or ''}".strip()
         line.append(f": {subject} with the {report.model_server} model, {passed} of {len(report.probes)} probes passed")
-    console.print(line)
+    return line

@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import timedelta
 
 import anyio
 
@@ -23,11 +24,15 @@ from mcp_agent.scenarios.model.server import ScriptedModel
 from mcp_agent.scenarios.options import ChatOptions, Listener
 from mcp_agent.scenarios.probes import PROBES, Chat, Evidence, NotFollowed, Probe, ProbeFailed
 from mcp_agent.scenarios.prompts import SHELL_TOOL
+from mcp_agent.scenarios.report.masking import masked
+from mcp_agent.scenarios.report.recorder import Recorder
+from mcp_agent.scenarios.report.secrets import of_caller
 from mcp_agent.scenarios.results import ProbeResult, Result, ScenarioReport
 from mcp_agent.scenarios.workspace import Workspace, workspace
 from mcp_agent.server.client import Client, exit_code_of, limit_warnings
 from mcp_agent.sessions.environment import named_by_adapter, shared
 from mcp_agent.sessions.starting.launching import find_executable
+from mcp_agent.timeouts import Policy, ToolClass
 from mcp_agent.tmux.version import check_tmux
 
 STOPS_THE_RUN = (SessionBlocked, LoginInvalid, Limited)
@@ -39,31 +44,35 @@ TELLING_EXITS = (CannotRunHere.exit_code, LoginInvalid.exit_code, Limited.exit_c
 REAL_MODEL_ATTEMPTS = 2
 
 
-async def run_chat(options: ChatOptions, listener: Listener) -> ScenarioReport:
+async def run_chat(options: ChatOptions, listener: Listener, recorder: Recorder | None = None) -> ScenarioReport:
     """Run every probe and leave nothing behind.
 
     What cannot be run here is reported as `not run`; `UnknownAdapter` is raised before anything is started.
     """
     adapter = registry.load(options.provider)
-    reason = _why_not(options, adapter)
+    recorder = recorder or Recorder()
+    recorder.secrets.update(of_caller(adapter, options.environment))
+    listener = recorder.hears(listener)
+    reason = why_not(options, adapter)
     if reason is not None:
         return _not_run(options, reason)
     try:
-        async with _chat(options, adapter, listener) as chat:
-            probes, stopped_with = await _probe_all(chat, options, listener)
+        async with _chat(options, adapter, listener) as chat, recorder.watching(chat):
+            probes, stopped_with = await _probe_all(chat, options, listener, recorder)
     except CannotRunHere as error:
         return _not_run(options, error)
     version = next((probe.evidence.get("provider_version") for probe in probes), None)
-    return ScenarioReport(
+    report = ScenarioReport(
         options.provider,
         str(version) if version else None,
         options.model_server,
         probes,
         stopped_with=stopped_with,
     )
+    return masked(report, recorder.secrets)
 
 
-def _why_not(options: ChatOptions, adapter: Adapter) -> McpAgentError | None:
+def why_not(options: ChatOptions, adapter: Adapter) -> McpAgentError | None:
     """What this machine, or this user, lacks for the run."""
     try:
         check_tmux()
@@ -82,13 +91,15 @@ async def _chat(options: ChatOptions, adapter: Adapter, listener: Listener) -> A
         client = await anyio.to_thread.run_sync(lambda: Client.connect(space.state, environ=environment))
         for warning in limit_warnings(client.server):
             listener.say(f"warning: {warning}")
-        async with _model_server(options) as model, _closing(client):
+        async with _model_server(options) as model, closing(client):
             yield Chat(
-                driver=Driver(client),
+                driver=Driver(client, listener.waits),
                 space=space,
-                start_body=_start_body(options, adapter, space=space, model=model),
+                start_body=start_body(options, adapter, space=space, model=model),
                 sleep=options.sleep,
                 say=listener.say,
+                live_input=adapter.live_input,
+                waits_for=_waits_for(adapter, options.environment),
             )
 
 
@@ -102,14 +113,22 @@ async def _model_server(options: ChatOptions) -> AsyncGenerator[ScriptedModel | 
 
 
 @asynccontextmanager
-async def _closing(client: Client) -> AsyncGenerator[None]:
+async def closing(client: Client) -> AsyncGenerator[None]:
     try:
         yield
     finally:
         client.close()
 
 
-def _start_body(
+def _waits_for(adapter: Adapter, environment: Mapping[str, str]) -> timedelta | None:
+    """How long a silent call is waited for where the CLI itself would give up on it; None where it would not."""
+    if adapter.client_ceiling is None:
+        return None
+    policy = Policy.resolve(environment)
+    return policy.tool_wait(ToolClass.LONG_RUNNING, ceiling=adapter.client_ceiling, cli_has_limit=False)
+
+
+def start_body(
     options: ChatOptions, adapter: Adapter, *, space: Workspace, model: ScriptedModel | None
 ) -> dict[str, object]:
     environment = {
@@ -130,7 +149,9 @@ def _start_body(
     }
 
 
-async def _probe_all(chat: Chat, options: ChatOptions, listener: Listener) -> tuple[list[ProbeResult], int | None]:
+async def _probe_all(
+    chat: Chat, options: ChatOptions, listener: Listener, recorder: Recorder
+) -> tuple[list[ProbeResult], int | None]:
     """Every probe in order. One that needs what an earlier one failed to give is `not run`, never a pass."""
     done: list[ProbeResult] = []
     why_not: str | None = None
@@ -148,6 +169,7 @@ async def _probe_all(chat: Chat, options: ChatOptions, listener: Listener) -> tu
                 stopped_with = exit_code_of(stopper)
             if stopper is not None or not chat.session:
                 why_not = f"{name} did not pass"
+            await recorder.look(chat)
         listener.probed(result)
         done.append(result)
     return done, stopped_with
@@ -168,15 +190,15 @@ async def _probe(
         except NotFollowed as error:
             if attempt + 1 == attempts:
                 verdict = Result.INCONCLUSIVE if options.model_server == "real" else Result.FAILED
-                return found(verdict, str(error)), None
+                return found(verdict, str(error), error.told), None
         except ProbeFailed as error:
             return found(Result.FAILED, str(error)), None
         except McpAgentError as error:
-            return found(Result.FAILED, str(error), told_by(error)), error if _stops_the_run(error) else None
+            return found(Result.FAILED, str(error), told_by(error)), error if stops_the_run(error) else None
     raise AssertionError("every attempt returns")
 
 
-def _stops_the_run(error: McpAgentError) -> bool:
+def stops_the_run(error: McpAgentError) -> bool:
     return isinstance(error, STOPS_THE_RUN) or (isinstance(error, RemoteError) and exit_code_of(error) in TELLING_EXITS)
 
 

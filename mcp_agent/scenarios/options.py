@@ -31,3 +31,5 @@ class Listener:
     probed: Callable[[ProbeResult], None]
     begins: Callable[[str], None] = lambda _: None
     """A probe of this name begins."""
+    waits: Callable[[str, timedelta | None], None] = lambda _what, _limit: None
+    """Something is waited for, at most so long; None: until it comes."""

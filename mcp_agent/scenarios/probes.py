@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import cast
 
+from mcp_agent.adapter import LiveInput
 from mcp_agent.errors import Limited, LoginInvalid, SessionBlocked
 from mcp_agent.processes import identify, is_alive, marked
 from mcp_agent.processes.reaping import wait_gone
@@ -32,6 +33,11 @@ class ProbeFailed(Exception):
 class NotFollowed(Exception):
     """The answer is not the one that was asked for. A scripted model has no excuse, a real one may be asked again."""
 
+    def __init__(self, message: str, **told: str) -> None:
+        self.told = told
+        """`expected` and `seen`, where they can be said apart."""
+        super().__init__(message)
+
 
 @dataclass(slots=True)
 class Chat:
@@ -42,8 +48,15 @@ class Chat:
     start_body: Mapping[str, object]
     sleep: timedelta
     say: Callable[[str], None]
+    live_input: LiveInput = LiveInput.SAME_TURN
+    """What the provider does with a prompt that is sent while a turn runs."""
+    waits_for: timedelta | None = None
+    """After so long the provider's model is told that a call's outcome is unknown; None: not as long as it sleeps."""
+    live_sleep: timedelta = LIVE_INPUT_SLEEP
+    discards_drafts: bool = False
+    """What an earlier prompt left in the composer is thrown away."""
     session: Json = field(default_factory=dict)
-    note: str = field(default_factory=lambda: _canary("NOTE"))
+    note: str = field(default_factory=lambda: canary("NOTE"))
 
     @property
     def id(self) -> str:
@@ -53,27 +66,44 @@ class Chat:
         """One prompt to its exact answer, with exactly one completion and one end per tool call."""
         before = len(await self.driver.turns(self.id))
         self.say(f"prompt  {prompt.splitlines()[0][:100]}")
-        sent = await self.driver.send(self.id, prompt)
-        _require(sent["outcome"] == "delivered", f"the prompt was {sent['outcome']}, not delivered")
+        sent = await self.driver.send(self.id, prompt, clear_draft=self.discards_drafts)
+        require(sent["outcome"] == "delivered", f"the prompt was {sent['outcome']}, not delivered")
         if meanwhile is not None:
             await meanwhile(str(sent["turn_id"]))
         turn = await self.driver.turn(self.id, str(sent["turn_id"]), limit=self.sleep + TURN_MARGIN)
         _check_completed(turn)
         turns = await self.driver.turns(self.id)
-        _require(len(turns) == before + 1, f"one turn was expected, {len(turns) - before} were recorded")
+        require(len(turns) == before + 1, f"one turn was expected, {len(turns) - before} were recorded")
         self.say(f"answer  {str(turn['final_text'])[:100]}")
         if str(turn["final_text"]).strip() != expect:
-            raise NotFollowed(f"the answer is {turn['final_text']!r}, expected {expect!r}")
+            told = f"the answer is {turn['final_text']!r}, expected {expect!r}"
+            raise NotFollowed(told, expected=f"the answer {expect}", seen=f"the answer {turn['final_text']}")
         return turn
 
     async def call_of(self, turn: Json) -> Json:
         """The one tool call of a turn, which must have begun and ended once."""
         calls = [call for call in await self.driver.calls(self.id) if call["turn_id"] == turn["id"]]
-        _require(len(calls) == 1, f"one tool call was expected in the turn, {len(calls)} were recorded")
+        require(len(calls) == 1, f"one tool call was expected in the turn, {len(calls)} were recorded")
         call = calls[0]
-        _require(call["ended_at"] is not None, "the tool call has no end")
-        _require(call["why_ended"] == "result", f"the wait for the tool ended by {call['why_ended']}")
-        _require(call["happened"] == "succeeded", f"the tool call {call['happened']}")
+        require(call["ended_at"] is not None, "the tool call has no end")
+        require(call["why_ended"] == "result", f"the wait for the tool ended by {call['why_ended']}")
+        require(call["happened"] == "succeeded", f"the tool call {call['happened']}")
+        return call
+
+    async def awaited_call_of(self, turn: Json) -> Json:
+        """The call that the turn began with, when it outlasted the wait for it and the model asked what became of it.
+
+        It was begun once, ended late, and was not lost.
+        """
+        calls = [call for call in await self.driver.calls(self.id) if call["turn_id"] == turn["id"]]
+        begun = [call for call in calls if call["tool"] == prompts.SHELL_TOOL]
+        require(len(begun) == 1, f"one command was expected in the turn, {len(begun)} were recorded")
+        (call,) = begun
+        require(call["why_ended"] == "tool_wait", f"the wait for the tool ended by {call['why_ended']}")
+        require(call["happened"] == "succeeded", f"the tool call {call['happened']}")
+        require(call["late"] is True, "the outcome of the tool call is not on record as a late one")
+        asked = any(one["tool"] == prompts.WAIT_TOOL for one in calls)
+        require(asked, "the model did not wait for the call whose outcome was unknown")
         return call
 
 
@@ -86,12 +116,12 @@ async def launch(chat: Chat) -> Evidence:
     chat.session = await chat.driver.start_session(chat.start_body)
     if chat.session["state"] == "blocked":
         raise SessionBlocked(chat.id, str(chat.session["detail"]), str(chat.session["advice"]), "")
-    _require(chat.session["state"] == "ready", f"the session is {chat.session['state']}")
-    _require(chat.session["provider"] == chat.start_body["provider"], "another provider was started")
+    require(chat.session["state"] == "ready", f"the session is {chat.session['state']}")
+    require(chat.session["provider"] == chat.start_body["provider"], "another provider was started")
     version = await chat.driver.version(chat.id, limit=VERSION_WITHIN)
-    _require(version is not None, "the CLI did not tell its version")
-    cli = identify(_pane_pid(chat))
-    _require(cli is not None and cli in marked(SESSION_MARK, chat.id), "the pane's process is not the session's CLI")
+    require(version is not None, "the CLI did not tell its version")
+    cli = identify(pane_pid(chat))
+    require(cli is not None and cli in marked(SESSION_MARK, chat.id), "the pane's process is not the session's CLI")
     chat.say(f"session {chat.id}: {chat.session['provider']} {version} is ready")
     return {"session": chat.id, "provider_version": version, "pane": chat.session["pane"]}
 
@@ -100,44 +130,80 @@ async def note_canary(chat: Chat) -> Evidence:
     """A turn without tools; the note comes back in a later probe."""
     turn = await chat.turn(prompts.remember_note(chat.note), expect=f"ACK_{chat.note}")
     calls = await chat.driver.calls(chat.id)
-    _require(not calls, f"no tool was to be called, {len(calls)} calls were recorded")
+    require(not calls, f"no tool was to be called, {len(calls)} calls were recorded")
     if chat.session["native_session_id"] is None:  # this CLI chooses it at its first prompt
         told = (await chat.driver.show(chat.id))["native_session_id"]
-        _require(told is not None, "the CLI did not tell the id of its conversation")
+        require(told is not None, "the CLI did not tell the id of its conversation")
         chat.session = {**chat.session, "native_session_id": told}
     return {"turn": turn["id"], "answer": turn["final_text"]}
 
 
 async def silent_sleep(chat: Chat) -> Evidence:
-    """A tool call that prints nothing for a long time ends with its result, in the same turn."""
-    token = _canary("SLEEP")
+    """A tool call that prints nothing for a long time ends with its result, in the same turn.
+
+    Where the provider gives up on a call sooner, the honest unknown and a wait for the call lead to the same answer.
+    """
+    token = canary("SLEEP")
     seconds = chat.sleep.total_seconds()
-    turn = await chat.turn(prompts.run_silent_sleep(seconds, token), expect=f"DONE_SLEPT_{token}")
-    call = await chat.call_of(turn)
-    took = cast("float", call["ended_at"]) - cast("float", call["started_at"])
-    _require(took >= seconds, f"the call took {took:.1f} s, less than the sleep")
+    outlasts = chat.waits_for is not None and chat.sleep > chat.waits_for
+    prompt = prompts.run_silent_sleep(seconds, token, patiently=outlasts)
+    turn = await chat.turn(prompt, expect=f"DONE_SLEPT_{token}")
+    call = await (chat.awaited_call_of(turn) if outlasts else chat.call_of(turn))
+    over = turn if outlasts else call
+    took = cast("float", over["ended_at"]) - cast("float", call["started_at"])
+    require(took >= seconds, f"the call took {took:.1f} s, less than the sleep")
     command = cast("Json", call["arguments"]).get("command")
-    _require(command == prompts.silent_sleep_command(seconds, token), f"another command was run: {command!r}")
-    return {"turn": turn["id"], "call": call["call_id"], "silent_seconds": round(took, 1)}
+    require(command == prompts.silent_sleep_command(seconds, token), f"another command was run: {command!r}")
+    why = {"wait_ended_by": call["why_ended"]} if outlasts else {}
+    return {"turn": turn["id"], "call": call["call_id"], "silent_seconds": round(took, 1), **why}
 
 
 async def live_input(chat: Chat) -> Evidence:
-    """A prompt sent while a tool runs reaches the turn that runs."""
-    token, live = _canary("WORK"), _canary("LIVE")
+    """A prompt sent while a tool runs reaches the turn that runs, or the next one where the provider keeps it."""
+    return await (_into_the_turn if chat.live_input is LiveInput.SAME_TURN else _into_the_next_turn)(chat)
+
+
+async def _into_the_next_turn(chat: Chat) -> Evidence:
+    token, live, before = canary("WORK"), canary("LIVE"), len(await chat.driver.turns(chat.id))
+    sent = await chat.driver.send(chat.id, prompts.run_silent_sleep(chat.live_sleep.total_seconds(), token))
+    running = await chat.driver.running_call(chat.id, str(sent["turn_id"]), limit=CALL_STARTS_WITHIN)
+    require(running is not None, "no tool call began")
+    chat.say("live    (while the tool runs; it is kept for the next turn)")
+    kept = await chat.driver.send(chat.id, prompts.live_input(live))
+    require(kept["outcome"] == "queued", f"live input was {kept['outcome']}")
+    now = await chat.driver.until(chat.id, lambda shown: _are_over(shown, before + 2), limit=TURN_MARGIN)
+    turns = cast("list[Json]", now["turns"])[before:]
+    require(len(turns) == 2, f"two turns were expected, {len(turns)} were recorded")
+    for turn in turns:
+        _check_completed(turn)
+    require(turns[1]["prompt"] == prompts.live_input(live), "the next turn is not that of the live input")
+    answers = [str(turn["final_text"]) for turn in turns]
+    if answers[0] != f"DONE_SLEPT_{token}" or not answers[1].endswith(f"LIVE_{live}"):
+        raise NotFollowed(f"the answers are {answers}")
+    return {"turn": turns[0]["id"], "next_turn": turns[1]["id"], "outcome": kept["outcome"]}
+
+
+def _are_over(shown: Json, number: int) -> bool:
+    turns = cast("list[Json]", shown["turns"])
+    return len(turns) >= number and all(turn["outcome"] for turn in turns)
+
+
+async def _into_the_turn(chat: Chat) -> Evidence:
+    token, live = canary("WORK"), canary("LIVE")
     sent: list[Json] = []
 
     async def during_the_call(turn_id: str) -> None:
         running = await chat.driver.running_call(chat.id, turn_id, limit=CALL_STARTS_WITHIN)
-        _require(running is not None, "no tool call began")
+        require(running is not None, "no tool call began")
         chat.say("live    (while the tool runs)")
         sent.append(await chat.driver.send(chat.id, prompts.live_input(live)))
-        _require(sent[0]["outcome"] in {"queued", "delivered"}, f"live input was {sent[0]['outcome']}")
-        _require(sent[0]["turn_id"] == turn_id, "live input went to another turn")
+        require(sent[0]["outcome"] in {"queued", "delivered"}, f"live input was {sent[0]['outcome']}")
+        require(sent[0]["turn_id"] == turn_id, "live input went to another turn")
 
-    prompt = prompts.run_silent_sleep(LIVE_INPUT_SLEEP.total_seconds(), token)
+    prompt = prompts.run_silent_sleep(chat.live_sleep.total_seconds(), token)
     turn = await chat.turn(prompt, expect=f"DONE_SLEPT_{token} LIVE_{live}", meanwhile=during_the_call)
     call = await chat.call_of(turn)
-    _require(turn["live_inputs"] == [prompts.live_input(live)], "the turn does not hold the live input once")
+    require(turn["live_inputs"] == [prompts.live_input(live)], "the turn does not hold the live input once")
     return {"turn": turn["id"], "call": call["call_id"], "outcome": sent[0]["outcome"]}
 
 
@@ -146,27 +212,27 @@ async def final_answer(chat: Chat) -> Evidence:
     turn = await chat.turn(prompts.recall_note(), expect=chat.note)
     now = await chat.driver.show(chat.id)
     for kept in ("pane", "native_session_id"):
-        _require(now[kept] == chat.session[kept], f"the session was rebuilt: its {kept} changed")
+        require(now[kept] == chat.session[kept], f"the session was rebuilt: its {kept} changed")
     return {"turn": turn["id"], "answer": turn["final_text"]}
 
 
 async def stop(chat: Chat) -> Evidence:
     """Stopped means gone: processes, pane, token, sockets, server."""
-    cli = identify(_pane_pid(chat))
+    cli = identify(pane_pid(chat))
     server_pid = int(str((await chat.driver.server())["pid"]))
     server = identify(server_pid)
     await chat.driver.stop_session(chat.id)
-    _require(cli is None or not is_alive(cli), "the CLI still runs")
+    require(cli is None or not is_alive(cli), "the CLI still runs")
     left = marked(SESSION_MARK, chat.id)
-    _require(not left, f"processes are left: {[process.pid for process in left]}")
+    require(not left, f"processes are left: {[process.pid for process in left]}")
     directory = chat.space.state.session(chat.id)
     files = sorted(path.name for path in directory.iterdir() if path.name != "session.json")
-    _require(not files, f"files are left in the session's directory: {files}")
-    _require(not chat.space.state.tmux_socket.exists(), "the tmux server still has its socket")
+    require(not files, f"files are left in the session's directory: {files}")
+    require(not chat.space.state.tmux_socket.exists(), "the tmux server still has its socket")
     await chat.driver.stop_server()
-    _require(server is None or await wait_gone([server], limit=SERVER_ENDS_WITHIN), "the server still runs")
+    require(server is None or await wait_gone([server], limit=SERVER_ENDS_WITHIN), "the server still runs")
     sockets = chat.space.state.sockets
-    _require(not sockets.exists(), f"sockets are left in {sockets}")
+    require(not sockets.exists(), f"sockets are left in {sockets}")
     return {"session": chat.id}
 
 
@@ -180,11 +246,13 @@ PROBES: Mapping[str, Probe] = {
 }
 
 
-def _canary(word: str) -> str:
+def canary(word: str) -> str:
+    """A token that nobody knew before."""
     return f"{word}-{secrets.token_hex(4)}"
 
 
-def _require(holds: bool, otherwise: str) -> None:
+def require(holds: bool, otherwise: str) -> None:
+    """Raises `ProbeFailed` with what is the case otherwise."""
     if not holds:
         raise ProbeFailed(otherwise)
 
@@ -204,5 +272,5 @@ def _check_completed(turn: Json) -> None:
             raise ProbeFailed(f"the turn {outcome}: {error}")
 
 
-def _pane_pid(chat: Chat) -> int:
+def pane_pid(chat: Chat) -> int:
     return int(str(cast("Json", chat.session["pane"])["pid"]))

@@ -16,17 +16,35 @@ NO_TOOL = "NO_TOOL"
 WAIT_TOOL = "wait_tool_call"
 """The bridge tool that waits for a call that nobody waits for any more."""
 
+AGENT_TOOL = "call_sub_agent"
+"""The bridge tool that has a configured agent work."""
+
+OUTPUT_TOOL = "get_tool_output"
+"""The bridge tool that pages through what a call printed."""
+
 PUBLISHED_TWICE = "PUBLISHED_TWICE"
 """The answer to `publish_once` when the repetition was run."""
 
 CANCELLED = "CANCELLED"
 """The answer to a tool prompt whose call was cancelled."""
 
+PLACEHOLDER = "PLACEHOLDER"
+"""What `fill_in` asks to replace."""
+
 UNKNOWN = "UNKNOWN"
 """Begins the answer to a tool prompt whose outcome nobody knows; the call's id follows after a space."""
 
 _HONESTY = (
     f"If the tool says that the outcome is unknown, answer {UNKNOWN}, a space and the call_id instead. "
+    f"If it says that the call was cancelled, answer {CANCELLED}. If you do not have that tool, answer {NO_TOOL}."
+)
+
+PATIENTLY = f"use {WAIT_TOOL} with its call_id, again and again"
+"""How a tool prompt asks for the outcome of a call that is unknown at first."""
+
+_PATIENCE = (
+    f"If the tool says that the outcome is unknown, {PATIENTLY}, until it tells that the call has ended, and then "
+    f"{OUTPUT_TOOL} with the same call_id, which tells what the command printed. "
     f"If it says that the call was cancelled, answer {CANCELLED}. If you do not have that tool, answer {NO_TOOL}."
 )
 
@@ -52,12 +70,16 @@ def silent_sleep_command(seconds: float, token: str) -> str:
     return f"sleep {seconds:g}; printf 'SLEPT_%s' {token}"
 
 
-def run_silent_sleep(seconds: float, token: str) -> str:
-    """Runs a command that prints nothing for `seconds`; the answer is `DONE_SLEPT_<token>`."""
+def run_silent_sleep(seconds: float, token: str, *, patiently: bool = False) -> str:
+    """Runs a command that prints nothing for `seconds`; the answer is `DONE_SLEPT_<token>`.
+
+    `patiently`: a call of unknown outcome is waited for instead of being reported.
+    """
     return (
         f"Use the {SHELL_TOOL} tool of the api-bridge server once, in the foreground, to run exactly this command: "
         f"`{silent_sleep_command(seconds, token)}`. Wait for its result. "
-        f"Then answer exactly DONE_ followed directly by what the command printed, and nothing else. {_HONESTY}"
+        f"Then answer exactly DONE_ followed directly by what the command printed, and nothing else. "
+        f"{_PATIENCE if patiently else _HONESTY}"
     )
 
 
@@ -81,6 +103,16 @@ def publish_once(tool: str, text: str) -> str:
         f"If the answer to that says that the call was not run, use {WAIT_TOOL} with the call_id that it names. "
         "Then answer exactly PUBLISHED, a space and what the record says under `happened`, and nothing else. "
         f"If the second call was run, answer {PUBLISHED_TWICE} instead. If you do not have that tool, answer {NO_TOOL}."
+    )
+
+
+def delegate(agent: str, task: str) -> str:
+    """Has another agent do a task; the answer is `DELEGATED`, a space and the id of its execution."""
+    return (
+        f"Use the {AGENT_TOOL} tool of the api-bridge server once, with the agent {agent} and, as its "
+        "instructions, exactly the text between the two lines BEGIN TASK and END TASK. Do not wait for its end. Then "
+        "answer exactly DELEGATED, a space and the execution_id of its result, and nothing else. "
+        f"If you do not have that tool, answer {NO_TOOL}.\nBEGIN TASK\n{task}\nEND TASK"
     )
 
 
@@ -112,3 +144,19 @@ def repeat_exactly(text: str, *, opening: str = "") -> str:
         "Without using any tool, answer with exactly the text between the two lines BEGIN TEXT and END TEXT, "
         f"and nothing else.\nBEGIN TEXT\n{text}\nEND TEXT"
     )
+
+
+def fill_in(text: str, word: str) -> str:
+    """Asks for `text` with a word in the place of each PLACEHOLDER; it is `fill_in_answer` of the same arguments.
+
+    Unlike that of `repeat_exactly`, the answer does not stand in the prompt.
+    """
+    return (
+        "Without using any tool, answer with exactly the text between the two lines BEGIN TEXT and END TEXT, "
+        f"with every {PLACEHOLDER} in it replaced by {word} and nothing else.\nBEGIN TEXT\n{text}\nEND TEXT"
+    )
+
+
+def fill_in_answer(text: str, word: str) -> str:
+    """The answer to `fill_in`."""
+    return text.replace(PLACEHOLDER, word).strip()

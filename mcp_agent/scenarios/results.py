@@ -12,9 +12,20 @@ class Result(StrEnum):
     PASSED = "passed"
     FAILED = "failed"
     NOT_RUN = "not run"
+    SKIPPED = "skipped"
+    """What it asks for is declared to be lacking."""
     INCONCLUSIVE = "inconclusive"
     """A real model did not follow the instruction, twice."""
 
+
+MARKS: Mapping[Result, str] = {
+    Result.PASSED: "green",
+    Result.FAILED: "red",
+    Result.NOT_RUN: "yellow",
+    Result.SKIPPED: "dim",
+    Result.INCONCLUSIVE: "yellow",
+}
+"""The colour in which people see each."""
 
 EXIT_PASSED, EXIT_FAILED, EXIT_INCONCLUSIVE = 0, 1, 7
 

@@ -118,7 +118,7 @@ def raises(*errors: Exception) -> Probe:
 
 
 FAILS = ProbeFailed("not as promised")
-PASSED, FAILED, NOT_RUN, INCONCLUSIVE = Result
+PASSED, FAILED, NOT_RUN, _, INCONCLUSIVE = Result
 
 
 @pytest.mark.anyio

@@ -141,6 +141,7 @@ def test_any_command_and_its_output_pass_through() -> None:
         (json.dumps({"timed_out": True, "outcome": "unknown", "call_id": "call_9f"}), "UNKNOWN call_9f"),
         ("TIMEOUT: layer=tool_wait", "UNKNOWN"),
         ("CANCELED: layer=server_tool tool=t call_id=call_9f", "CANCELLED"),
+        ("Script completed\nOutput:\n\nCANCELED: layer=cancel tool=t call_id=call_9f", "CANCELLED"),
         (report("SLEPT_k7", ended="cancelled"), "CANCELLED"),
     ],
 )
@@ -223,6 +224,13 @@ def test_a_long_answer_has_every_line() -> None:
 @given(st.text(min_size=1).filter(lambda text: text == text.strip() != ""))
 def test_quoted_text_comes_back_character_for_character(text: str) -> None:
     assert said(user(prompts.repeat_exactly(text, opening="/compact @here"))) == text
+
+
+@given(st.text(min_size=1).filter(lambda text: text == text.strip() != ""), TOKENS)
+def test_a_text_comes_back_with_its_places_filled_in(text: str, word: str) -> None:
+    told = f"{prompts.PLACEHOLDER}|{text}\n```{prompts.PLACEHOLDER}"
+
+    assert said(user(prompts.fill_in(told, word))) == f"{word}|{text}\n```{word}"
 
 
 def test_a_prompt_quoted_inside_a_text_is_not_followed() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from mcp_agent.scenarios.results import ProbeResult, Result, ScenarioReport
 
-PASSED, FAILED, NOT_RUN, INCONCLUSIVE = Result
+PASSED, FAILED, NOT_RUN, SKIPPED, INCONCLUSIVE = Result
 
 
 def report(*results: Result, reason: str | None = None, stopped_with: int | None = None) -> ScenarioReport:
@@ -22,6 +22,8 @@ def report(*results: Result, reason: str | None = None, stopped_with: int | None
     [
         ([PASSED], None, PASSED, 0),
         ([PASSED, PASSED], None, PASSED, 0),
+        ([PASSED, SKIPPED], None, PASSED, 0),
+        ([SKIPPED, NOT_RUN], None, NOT_RUN, 1),
         ([], None, NOT_RUN, 1),
         ([PASSED, NOT_RUN], None, NOT_RUN, 1),
         ([PASSED, FAILED, PASSED], None, FAILED, 1),

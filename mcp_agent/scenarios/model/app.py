@@ -13,6 +13,7 @@ from mcp_agent.scenarios.model.brain import answer
 from mcp_agent.scenarios.model.chat_completions import ChatCompletionsDialect
 from mcp_agent.scenarios.model.conversation import BadRequest
 from mcp_agent.scenarios.model.dialect import INPUT_TOKENS, Dialect
+from mcp_agent.scenarios.model.failures import Refusal
 from mcp_agent.scenarios.model.journal import Journal, RecordedRequest
 from mcp_agent.scenarios.model.messages import MessagesDialect
 from mcp_agent.scenarios.model.responses import ResponsesDialect
@@ -67,17 +68,16 @@ def _guarded(handler: Handler, dialect: Dialect, journal: Journal, *, api_key: s
         if refusal is None:
             return await handler(request)
         journal.refusals += 1
-        return JSONResponse(dialect.error(*refusal), refusal[0])
+        error = dialect.error(refusal.status, refusal.words)
+        return JSONResponse(refusal.body(error), refusal.status, dict(refusal.headers))
 
     return guarded
 
 
-def _refusal(request: Request, journal: Journal, api_key: str) -> tuple[int, str] | None:
+def _refusal(request: Request, journal: Journal, api_key: str) -> Refusal | None:
     if not _shows_key(request.headers, api_key):
-        return 401, "invalid api key"
-    if journal.refuse_with is not None:
-        return journal.refuse_with, f"scripted refusal {journal.refuse_with}"
-    return None
+        return Refusal(401, "invalid api key")
+    return journal.refusal
 
 
 def _shows_key(headers: Mapping[str, str], api_key: str) -> bool:

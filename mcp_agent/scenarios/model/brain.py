@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from mcp_agent.scenarios import prompts
-from mcp_agent.scenarios.model import programs, results
+from mcp_agent.scenarios.model import patience, programs, results
 from mcp_agent.scenarios.model.conversation import (
     CallTool,
     Conversation,
@@ -23,8 +23,11 @@ from mcp_agent.scenarios.model.conversation import (
     ToolResult,
     result_of,
 )
+from mcp_agent.scenarios.model.delegating import delegate_once
 from mcp_agent.scenarios.model.directives import (
+    Delegate,
     Directive,
+    FillIn,
     Lines,
     Publish,
     Recall,
@@ -55,7 +58,7 @@ def answer(conversation: Conversation) -> Reply:
     turn = _current_turn(conversation.items)
     place = _directive_place(turn)
     if place is None:
-        return Text(f"ECHO: {_last_prompt(turn)[-_ECHOED:]}")
+        return Text(" ".join([f"ECHO: {_last_prompt(turn)[-_ECHOED:]}", *_additions(turn)]))
     reply = _follow(_directive(turn[place]), conversation, turn[place + 1 :])
     if isinstance(reply, CallTool):
         return reply
@@ -72,8 +75,12 @@ def _follow(directive: Directive | None, conversation: Conversation, after: Sequ
             return _run(directive, conversation.tools, after)
         case Publish():
             return publish_once(directive, conversation.tools, after)
+        case Delegate():
+            return delegate_once(directive, conversation.tools, after)
         case Lines(count, token):
             return Text(prompts.many_lines_answer(count, token))
+        case FillIn(text, word):
+            return Text(prompts.fill_in_answer(text, word))
         case Repeat(text):
             return Text(text.strip())
         case None:
@@ -96,6 +103,8 @@ def _run(directive: Run, tools: Sequence[ToolOffer], after: Sequence[Item]) -> R
     output = results.output_of(result)
     if output is not None:
         return Text(directive.prefix + output)
+    if directive.patient and results.is_unknown(result):
+        return patience.find_out(result, tools, after, prefix=directive.prefix)
     return Text(results.unresolved(result) or f"FAILED: {result.strip()[:_ECHOED]}")
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mcp_agent.scenarios.model.conversation import Conversation, Reply
+from mcp_agent.scenarios.model.failures import Refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,9 +19,9 @@ class RecordedRequest:
 
 @dataclass(slots=True)
 class Journal:
-    """The requests of one server, and the status that it refuses requests with when one is set."""
+    """The requests of one server, and how it refuses them when it is told to."""
 
     requests: list[RecordedRequest] = field(default_factory=list)
     refusals: int = 0
     """How many requests were refused, for whatever reason."""
-    refuse_with: int | None = None
+    refusal: Refusal | None = None

@@ -6,7 +6,8 @@ import re
 from mcp_agent.scenarios import prompts
 
 _CALL_ID = re.compile(r"\bcall_id[\"']?\s*[=:]\s*[\"']?([\w-]+)")
-_CANCELLED = re.compile(r"^\s*CANCELL?ED\b", re.IGNORECASE)
+_CANCELLED = re.compile(r"\A\s*CANCELL?ED\b|(?m:^CANCELED: layer=)", re.IGNORECASE)
+"""A provider may write lines of its own before ours."""
 _UNKNOWN = re.compile(r"^\s*TIMEOUT:|\boutcome\s*=\s*unknown\b", re.IGNORECASE)
 _NOT_RUN = re.compile(r"^\s*This call was NOT run\.")
 _SLEPT = re.compile(r"\bSLEPT_[\w-]+")
@@ -32,6 +33,12 @@ def unresolved(text: str) -> str | None:
     if record.get("ended") == "cancelled" or record.get("outcome") == "cancelled" or _CANCELLED.search(text):
         return prompts.CANCELLED
     return None
+
+
+def call_id_of(text: str) -> str | None:
+    """The id of the call that a result is about, if it names one."""
+    found = _CALL_ID.search(text)
+    return found[1] if found else None
 
 
 def is_unknown(text: str) -> bool:

@@ -10,6 +10,7 @@ import anyio
 import uvicorn
 
 from mcp_agent.scenarios.model.app import build_app
+from mcp_agent.scenarios.model.failures import Refusal
 from mcp_agent.scenarios.model.journal import Journal, RecordedRequest
 
 LOOPBACK_KEY = "sk-test-loopback"
@@ -32,16 +33,21 @@ class ScriptedModel:
         """Every answered request so far, oldest first."""
         return self.journal.requests
 
-    def refuse_with(self, status: int | None) -> None:
-        """Refuses every later request with this HTTP status; None answers again."""
-        self.journal.refuse_with = status
+    def refuse_with(self, refusal: Refusal | int | None) -> None:
+        """Refuses every later request so, or with this HTTP status; None answers again."""
+        self.journal.refusal = Refusal(refusal) if isinstance(refusal, int) else refusal
 
     @classmethod
     @asynccontextmanager
-    async def serve(cls, *, api_key: str = LOOPBACK_KEY) -> AsyncIterator["ScriptedModel"]:
-        """Runs inside the caller's asyncio loop; the port is closed and every connection ended when it returns."""
-        journal = Journal()
-        with _loopback_socket() as listener:
+    async def serve(
+        cls, *, api_key: str = LOOPBACK_KEY, port: int = 0, journal: Journal | None = None
+    ) -> AsyncIterator["ScriptedModel"]:
+        """Runs inside the caller's asyncio loop; the port is closed and every connection ended when it returns.
+
+        With the `port` and the `journal` of one that was served before, it comes back where that one was.
+        """
+        journal = Journal() if journal is None else journal
+        with _loopback_socket(port) as listener:
             port = listener.getsockname()[1]
             server = _Server(_config(journal, api_key))
             async with anyio.create_task_group() as tasks:
@@ -66,9 +72,10 @@ def _config(journal: Journal, api_key: str) -> uvicorn.Config:
 
 
 @contextmanager
-def _loopback_socket() -> Iterator[socket.socket]:
+def _loopback_socket(port: int) -> Iterator[socket.socket]:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
-        listener.bind(("127.0.0.1", 0))
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", port))
         listener.listen(socket.SOMAXCONN)
         yield listener
 

@@ -1,0 +1,1 @@
+"""Questions about what an adapter answers; nothing is started for them."""
