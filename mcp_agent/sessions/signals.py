@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Literal
 
 from mcp_agent.adapter import (
+    Answered,
     Blocked,
     Busy,
     Dialog,
@@ -19,6 +20,7 @@ from mcp_agent.adapter import (
     Ready,
     SessionIdentified,
     Signal,
+    TranscriptAt,
     TurnEnded,
     TurnOutcome,
     UsageReported,
@@ -104,13 +106,20 @@ class Status:
     def state(self) -> SessionState:
         if self.end is not None:
             return _END_STATES[type(self.end)]
-        if isinstance(self.reading, Waiting) or (self.turn_running and isinstance(self.reading, Blocked)):
+        blocked = isinstance(self.reading, Blocked) and not self._offers_only
+        if isinstance(self.reading, Waiting) or (self.turn_running and blocked):
             return SessionState.WAITING
-        if isinstance(self.reading, Blocked):
+        if blocked:
             return SessionState.BLOCKED
         if self.turn_running:
             return SessionState.BUSY
         return self._idle_state()
+
+    @property
+    def _offers_only(self) -> bool:
+        """What stands there once a session came up is declined with the next prompt, and is in nobody's way."""
+        answer = self.dialog.answer if self.dialog else None
+        return answer is not None and answer.needs == "nothing" and (self.turn_running or self.limited is not None)
 
     def _idle_state(self) -> SessionState:
         """Ready needs both: a prompt on the screen, and the bridge connected."""
@@ -175,8 +184,8 @@ def reduce(status: Status, signal: SessionSignal) -> Status:
         case TurnEnded():
             return replace(status, turn_running=False)
         case LimitedBy():
-            return replace(status, limited=signal)
-        case SessionIdentified() | PromptQueued() | UsageReported():
+            return replace(status, limited=_completed(signal, status.limited))
+        case SessionIdentified() | PromptQueued() | Answered() | UsageReported() | TranscriptAt():
             return status
         case Ready() | Busy() | Waiting() | Blocked():
             return replace(status, reading=signal)
@@ -186,6 +195,12 @@ def reduce(status: Status, signal: SessionSignal) -> Status:
             return status
         case Seen(readings=readings):
             return replace(status, reading=max(readings, key=_rank))
+
+
+def _completed(limit: LimitedBy, known: LimitedBy | None) -> LimitedBy:
+    """A provider may tell one limit in two places, and when it ends in only one of them."""
+    same = known is not None and known.kind == limit.kind
+    return replace(limit, resets_at=known.resets_at) if known and same and limit.resets_at is None else limit
 
 
 def _rank(reading: Reading) -> int:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mcp_agent.adapter import PromptAccepted, Signal, Source, TurnEnded, TurnOutcome
+from mcp_agent.adapter import PromptAccepted, Signal, Source, TranscriptAt, TurnEnded, TurnOutcome
 from mcp_agent.sessions.turn_order import MOST_EARLY_ENDS, TurnOrder, begins_another
 from mcp_agent.sessions.turns import Turns
 
@@ -61,6 +61,27 @@ def test_an_end_that_is_told_again_ends_nothing_later() -> None:
 def test_signals_without_a_turns_own_id_pass_as_they_are() -> None:
     assert told(accepted("a", None), accepted("b", None), ended(None, "one")) == [("a", "b", "one")]
     assert told(accepted("a", None), ended("1", "one")) == [("a", "", "one")]
+
+
+def test_an_end_without_an_id_is_that_of_the_turn_where_the_transcript_is() -> None:
+    read = (TranscriptAt("1"), TranscriptAt(answer="wait"), TranscriptAt("1"), TranscriptAt(answer="one"), ended(None))
+
+    assert told(accepted("a", "1"), *read) == [("a", "", "one")]
+
+
+def test_a_late_end_without_an_id_does_not_end_the_next_turn() -> None:
+    first = (accepted("a", "1"), TranscriptAt("1"), TranscriptAt(answer="one"), ended("1", "told by a hook"))
+
+    assert told(*first, accepted("b", "2"), ended(None)) == [("a", "", "told by a hook"), ("b", "", None)]
+    assert told(*first, accepted("b", "2"), ended(None), TranscriptAt("2"), ended(None))[1] == ("b", "", "completed")
+
+
+def test_a_server_that_comes_later_takes_the_transcript_to_be_at_the_newest_turn_that_it_finds() -> None:
+    turns = Turns()
+    turns.accept("a", native_id="1")
+    turns.end(ended("1", "one"))
+
+    assert told(accepted("b", "2"), ended(None), turns=turns)[1] == ("b", "", None)
 
 
 def test_of_ends_that_nobody_prompted_only_the_newest_are_remembered() -> None:
