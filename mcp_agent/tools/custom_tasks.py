@@ -34,17 +34,32 @@ async def in_own_task(work: Coroutine[Any, Any, ResultT], name: str) -> ResultT:
         return await work  # no other library can leave a task behind
     task = asyncio.create_task(work, name=name)
     try:
-        await asyncio.wait({task})
+        await _over(task)
     except asyncio.CancelledError:
         task.cancel()
         with anyio.move_on_after(STOPS_WITHIN.total_seconds(), shield=True):
-            await asyncio.wait({task})
+            await _over(task)
         if not task.done():
             _leave_behind(task)
             raise TaskAbandoned(name) from None
         if task.cancelled():
             raise
     return task.result()
+
+
+async def _over(task: "asyncio.Task[Any]") -> None:
+    """Return when the task is done. `asyncio.wait` does the same at several times the cost."""
+    over = asyncio.get_running_loop().create_future()
+
+    def tell(_: object) -> None:
+        if not over.done():
+            over.set_result(None)
+
+    task.add_done_callback(tell)
+    try:
+        await over
+    finally:
+        task.remove_done_callback(tell)
 
 
 def _leave_behind(task: "asyncio.Task[ResultT]") -> None:

@@ -138,7 +138,10 @@ class Dispatcher:
                 allow_duplicate=wanted.allow_duplicate,
                 context=lambda earlier: self._context_of(earlier, caller),
             )
-            with _announced(tool, self.context(caller, call_id), runs=isinstance(decision, Run)):
+            if isinstance(decision, Run) and isinstance(tool, Recoverable):
+                with _announced(tool, self.context(caller, call_id)):
+                    await write_ahead(self.ledger, call_id, intent)
+            else:
                 await write_ahead(self.ledger, call_id, intent)
             gating.note_decision(self.ledger, call_id, decision)
         except LedgerUnusable as error:
@@ -181,11 +184,8 @@ class Dispatcher:
 
 
 @contextmanager
-def _announced(tool: Tool[Any], context: CallContext, *, runs: bool) -> Iterator[None]:
+def _announced(tool: Recoverable, context: CallContext) -> Iterator[None]:
     """A call that is about to be written down and run; nothing of it is left when it could not be written down."""
-    if not runs or not isinstance(tool, Recoverable):
-        yield
-        return
     tool.announce(context)
     try:
         yield
