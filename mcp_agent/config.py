@@ -17,6 +17,9 @@ from mcp_agent.durations import parse_duration
 from mcp_agent.errors import BadConfiguration
 from mcp_agent.timeouts import FileTimeouts
 
+DATABASE_VARIABLE = "MCP_AGENT_DATABASE_URL"
+"""Wins over `[executions] database_url`."""
+
 
 def _duration(value: object) -> timedelta:
     if not isinstance(value, str):
@@ -95,6 +98,38 @@ class Tools(_Section):
     """Directories in which these modules are looked for, after all that is installed."""
 
 
+class Executions(_Section):
+    """`[executions]`: what runs on its own, for sessions and for people."""
+
+    database_url: str | None = Field(default=None, repr=False)
+    """A PostgreSQL database, `postgresql://…`; None: a file in the state directory."""
+    concurrency: Annotated[int, Field(strict=True, ge=1, le=1000)] = 4
+    """How many executions of one depth run at once; the others wait."""
+    depth: Annotated[int, Field(strict=True, ge=1, le=20)] = 3
+    """How long a chain of executions that start executions may be."""
+    most_unfinished: Annotated[int, Field(strict=True, ge=1, le=100_000)] = 1000
+    keep_sessions: Limit = timedelta(minutes=10)
+    """How long the idle session of an execution is kept."""
+
+
+class Agent(_Section):
+    """`[agents.<name>]`: an agent that sessions and people call by its name."""
+
+    provider: str
+    model: str | None = None
+    instructions: str = ""
+    """Stand before the instructions of each call."""
+    tools: tuple[str, ...] | None = None
+    """The bridge tools that it has, without asking for permission; None: all, and it asks as sessions do."""
+    working_directory: AbsolutePath | None = None
+    """None: that of its caller."""
+    worktree: bool = False
+    """It works in a git worktree of its own, made from its working directory."""
+    permission_mode: str | None = None
+    deadline: Limit | None = None
+    """What each of its executions may take, unless its caller says otherwise."""
+
+
 class Config(_Section):
     """The whole file."""
 
@@ -102,6 +137,8 @@ class Config(_Section):
     providers: Mapping[str, Provider] = Field(default_factory=dict)
     sessions: Sessions = Sessions()
     tools: Tools = Tools()
+    executions: Executions = Executions()
+    agents: Mapping[str, Agent] = Field(default_factory=dict)
 
     def file_timeouts(self) -> FileTimeouts:
         """The limits that the file says, as `Policy.resolve` takes them."""

@@ -61,7 +61,19 @@
     │   └── UnknownCall
     ├── StoreError
     │   └── StoreUnusable          what is kept of sessions cannot be read or written
+    ├── ExecutionError
+    │   ├── UnknownExecution       exit 2
+    │   ├── UnknownAgent           exit 2: no agent of this name is configured
+    │   ├── BadDeadline            exit 2
+    │   ├── IdempotencyKeyReused   exit 2: with other arguments
+    │   ├── TooDeep                the chain of executions is as long as it may be
+    │   ├── QueueFull
+    │   ├── ExecutionsUnusable     what is kept of executions cannot be read or written
+    │   ├── EngineUnavailable      the database that drives executions does not answer
+    │   ├── ExecutionEnded         it is over, and did not succeed
+    │   └── ExecutionGoesOn        exit 124: somebody stopped waiting, and it is not over
     ├── AccessDenied
+    ├── SecretInReport
     ├── RemoteError                an error that the server reported, on the client's side
     └── Internal                   a fault of ours; the traceback is in the log
 
@@ -149,6 +161,18 @@ class CliNotInstalled(CannotRunHere):
     def __init__(self, title: str, executable: str, install_hint: str) -> None:
         self.title, self.executable, self.install_hint = title, executable, install_hint
         super().__init__(f"{title} is not installed (no `{executable}` on PATH); install it with: {install_hint}")
+
+
+class NothingToInstall(CannotRunHere):
+    def __init__(self, title: str, install_hint: str) -> None:
+        self.title, self.install_hint = title, install_hint
+        super().__init__(f"there is no package of {title} to install here; {install_hint}")
+
+
+class InstallFailed(CannotRunHere):
+    def __init__(self, title: str, problem: str) -> None:
+        self.title, self.problem = title, problem
+        super().__init__(f"{title} was not installed: {problem}")
 
 
 class CliUnusable(CannotRunHere):
@@ -496,11 +520,115 @@ class StoreUnusable(StoreError):
         super().__init__(f"the store of sessions {path}: {problem}")
 
 
+class ExecutionError(McpAgentError):
+    """Something about durable executions."""
+
+
+class UnknownExecution(ExecutionError):
+    exit_code = 2
+
+    def __init__(self, execution_id: str) -> None:
+        self.execution_id = execution_id[:_SHOWN]
+        super().__init__(f"no execution {self.execution_id}; see `mcp-agent executions list`")
+
+
+class UnknownAgent(ExecutionError):
+    exit_code = 2
+
+    def __init__(self, name: str, configured: Sequence[str]) -> None:
+        self.name, self.configured = name[:_SHOWN], tuple(configured)
+        known = ", ".join(self.configured) or "none"
+        super().__init__(f"no agent {self.name!r} is configured; configured: {known} (see [agents.<name>])")
+
+
+class BadDeadline(ExecutionError):
+    exit_code = 2
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+        super().__init__(f"the deadline {problem}; nothing was started")
+
+
+class IdempotencyKeyReused(ExecutionError):
+    exit_code = 2
+
+    def __init__(self, key: str, execution_id: str) -> None:
+        self.key, self.execution_id = key[:_SHOWN], execution_id
+        super().__init__(
+            f"idempotency key {self.key!r} belongs to execution {execution_id}, which was started with other arguments;"
+            " nothing was started: choose another key"
+        )
+
+
+class TooDeep(ExecutionError):
+    def __init__(self, depth: int, most: int) -> None:
+        self.depth, self.most = depth, most
+        super().__init__(
+            f"an execution of depth {depth} was not started: {most} is the most ([executions] depth); do the work"
+            " without another agent"
+        )
+
+
+class QueueFull(ExecutionError):
+    def __init__(self, most: int) -> None:
+        self.most = most
+        super().__init__(
+            f"{most} executions wait or run already, which is the most ([executions] most_unfinished); nothing was"
+            " started: try again when one has ended"
+        )
+
+
+class ExecutionsUnusable(ExecutionError):
+    """The file is left as it is, whatever is wrong with it."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        self.path, self.problem = path, problem
+        super().__init__(f"the record of executions {path}: {problem}")
+
+
+class EngineUnavailable(ExecutionError):
+    """What was acknowledged is kept, and handed over when the database answers."""
+
+    def __init__(self, database: str, problem: str) -> None:
+        self.database, self.problem = database, problem
+        super().__init__(f"the database of executions ({database}) does not answer: {problem}")
+
+
+class ExecutionEnded(ExecutionError):
+    """For whoever waited for its answer."""
+
+    def __init__(self, execution_id: str, state: str, reason: str) -> None:
+        self.execution_id, self.state, self.reason = execution_id, state, reason
+        super().__init__(f"execution {execution_id}: {state}: {reason}")
+
+
+class ExecutionGoesOn(ExecutionError):
+    """Nothing was decided about the execution: only this wait is over. The exit code is that of `timeout`."""
+
+    exit_code = 124
+
+    def __init__(self, execution_id: str, limit: timedelta, *, state: str, detail: str) -> None:
+        self.execution_id, self.limit, self.state, self.detail = execution_id, limit, state, detail
+        super().__init__(
+            f"stopped waiting after {limit.total_seconds():g}s: execution {execution_id} goes on ({state}: {detail});"
+            f" `mcp-agent executions wait {execution_id}` waits again"
+        )
+
+
 class AccessDenied(McpAgentError):
     """Deliberately says nothing about what would have been right."""
 
     def __init__(self) -> None:
         super().__init__("access denied")
+
+
+class SecretInReport(McpAgentError):
+    def __init__(self, files: Sequence[str]) -> None:
+        self.files = tuple(files)
+        super().__init__(
+            f"a secret would stand in {', '.join(self.files)} of the report, so that none of it was written;"
+            " what leaves it unmasked is ours to mend"
+        )
 
 
 class Internal(McpAgentError):

@@ -82,7 +82,7 @@ def test_the_files_limits_are_in_force(file: Path) -> None:
         ),
         ('[providers.one]\n\nprompt_redy = "1m"', "line 3: unknown key 'prompt_redy' in [providers.one]; did you mean"),
         ("[timouts]", "line 1: unknown key 'timouts'; did you mean 'timeouts'?"),
-        ("xyz = 1", "line 1: unknown key 'xyz'; known ones: providers, sessions, timeouts, tools"),
+        ("xyz = 1", "line 1: unknown key 'xyz'; known ones: agents, executions, providers, sessions, timeouts, tools"),
         ("providers = {one = {foo = 1}}", "line 1: unknown key 'foo' in [providers.one]; known ones: idle_retention,"),
         ("[tools]\n# words\n[timeouts]\nmcp_tool = 90", "line 4: timeouts.mcp_tool: 90 is no duration; write it in"),
         ('[timeouts]\nmcp_tool = "90"', "line 2: timeouts.mcp_tool: '90' has no unit; write 90s or 90m"),

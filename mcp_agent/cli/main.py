@@ -16,6 +16,7 @@ from mcp_agent import __version__
 from mcp_agent.cli.ask import ask
 from mcp_agent.cli.calls import calls_app
 from mcp_agent.cli.context import error_facts
+from mcp_agent.cli.executions import executions_app
 from mcp_agent.cli.providers import providers_app
 from mcp_agent.cli.serve import serve, server_app
 from mcp_agent.cli.session import session_app
@@ -41,6 +42,7 @@ app.command()(serve)
 app.command()(timeouts)
 app.add_typer(server_app, name="server")
 app.add_typer(session_app, name="session")
+app.add_typer(executions_app, name="executions")
 app.add_typer(calls_app, name="calls")
 app.add_typer(tools_app, name="tools")
 app.add_typer(providers_app, name="providers")

@@ -5,23 +5,20 @@ import inspect
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any, Concatenate, ParamSpec, cast, get_type_hints
+from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar, cast, get_type_hints
 
 import typer
 
 from mcp_agent.cli.options import Model, Provider
 
 P = ParamSpec("P")
+OptionsT = TypeVar("OptionsT", bound="CommonOptions")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StartOptions:
-    """The options of a start; each field is one of the command line's."""
+class CommonOptions:
+    """The options of everything that starts a session; each field is one of the command line's."""
 
-    provider: Provider
-    directory: Annotated[
-        Path, typer.Option("--directory", "--cwd", "-C", help="The working directory of the session.")
-    ] = Path()
     env: Annotated[
         list[str] | None,
         typer.Option(
@@ -56,23 +53,36 @@ class StartOptions:
     ] = None
 
 
-def takes_start_options(command: Callable[Concatenate[StartOptions, P], None]) -> Callable[..., None]:
-    """The command with one option per field of `StartOptions` in the place of its first parameter."""
-    _, *own = inspect.signature(command, eval_str=True).parameters.values()
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartOptions(CommonOptions):
+    """The options of a start."""
+
+    provider: Provider
+    directory: Annotated[
+        Path, typer.Option("--directory", "--cwd", "-C", help="The working directory of the session.")
+    ] = Path()
+
+
+def takes_start_options(command: Callable[Concatenate[OptionsT, P], None]) -> Callable[..., None]:
+    """The command with one option per field of its first parameter in that one's place."""
+    first, *own = inspect.signature(command, eval_str=True).parameters.values()
+    kind: type[CommonOptions] = first.annotation
 
     @functools.wraps(command)
     def run(**values: Any) -> None:
-        options = StartOptions(**{field.name: values.pop(field.name) for field in fields(StartOptions)})
+        options = kind(**{field.name: values.pop(field.name) for field in fields(kind)})
         cast("Callable[..., None]", command)(options, **values)
 
-    parameters = sorted([*_parameters(), *own], key=lambda parameter: parameter.kind)
+    parameters = sorted([*_parameters(kind), *own], key=lambda parameter: parameter.kind)
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     cast("Any", run).__signature__ = inspect.Signature(parameters)
     return run
 
 
-def _parameters() -> list[inspect.Parameter]:
-    hints = get_type_hints(StartOptions, include_extras=True)
+def _parameters(kind: type[CommonOptions]) -> list[inspect.Parameter]:
+    """Those of the class itself stand before what it inherits."""
+    hints = get_type_hints(kind, include_extras=True)
+    inherited = {field.name for field in fields(CommonOptions)}
     return [
         inspect.Parameter(
             field.name,
@@ -80,5 +90,5 @@ def _parameters() -> list[inspect.Parameter]:
             default=inspect.Parameter.empty if field.default is MISSING else field.default,
             annotation=hints[field.name],
         )
-        for field in fields(StartOptions)
+        for field in sorted(fields(kind), key=lambda field: field.name in inherited)
     ]

@@ -12,13 +12,14 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from mcp_agent.cli.chat_options import AnyProvider, KeepSession, ListProbes, Probes, Report, Timeout, limit_of
 from mcp_agent.cli.conformance import adapter_conformance
 from mcp_agent.cli.context import print_json
 from mcp_agent.cli.options import AsJson, Model
 from mcp_agent.cli.probe_progress import ProbeProgress
 from mcp_agent.cli.stopping import run_until_signal
-from mcp_agent.durations import parse_duration
 from mcp_agent.scenarios.options import ChatOptions, Listener
+from mcp_agent.scenarios.report.verdict import advice
 from mcp_agent.scenarios.results import MARKS, Result, ScenarioReport
 
 test_app = typer.Typer(help="End-to-end scenarios with real CLIs.", no_args_is_help=True)
@@ -38,14 +39,6 @@ class _ChatRun(Protocol):
 
 Scenario = Callable[[ChatOptions, Listener, Path | None], Awaitable[_ChatRun]]
 
-AnyProvider = Annotated[
-    str, typer.Option("--provider", "-p", metavar="ID", help="Whose CLI to run; `all`: every one that is a program.")
-]
-Report = Annotated[
-    Path | None,
-    typer.Option("--report", metavar="DIR", help="Write index.html, report.json, junit.xml and recordings there."),
-]
-
 
 class ModelServerChoice(StrEnum):
     SCRIPTED = "scripted"
@@ -55,35 +48,32 @@ class ModelServerChoice(StrEnum):
 test_app.command("adapter-conformance")(adapter_conformance)
 
 
-def _sleep(text: str) -> timedelta:
-    try:
-        sleep = parse_duration(text)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
-    if not timedelta(0) < sleep <= timedelta(hours=1):
-        raise typer.BadParameter(f"--sleep {text}: must be more than 0s and at most 1h")
-    return sleep
-
-
 @test_app.command("coding-agent-chat-e2e")
 def coding_agent_chat_e2e(
     *,
     provider: AnyProvider,
     model_server: Annotated[ModelServerChoice, typer.Option(help="A model on loopback, or the provider's own.")],
     sleep: Annotated[str, typer.Option(metavar="DURATION", help="How long the silent tool call takes.")] = "20s",
+    probe: Probes = None,
+    list_probes: ListProbes = False,
+    timeout: Timeout = None,
     model: Model = None,
+    keep_session: KeepSession = False,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the server's log when a probe fails.")] = False,
     report: Report = None,
     as_json: AsJson = False,
 ) -> None:
-    """Drive a real CLI through the real bridge, and a silent sleep through its shell tool."""
+    """Drive a real CLI through the real bridge: turns, tool calls, a long silence, and what stops or loses them."""
     options = ChatOptions(
         provider=provider,
         model_server=model_server.value,
         environment=dict(os.environ),
-        sleep=_sleep(sleep),
+        sleep=limit_of("--sleep", sleep, most=timedelta(hours=1)),
         model=model,
         keep=keep,
+        probes=tuple(probe or ()),
+        timeout=limit_of("--timeout", timeout, most=timedelta(days=1)) if timeout else None,
+        keep_session=keep_session,
     )
     console = Console(stderr=as_json, highlight=False, soft_wrap=True)
     progress = ProbeProgress(console)
@@ -106,6 +96,8 @@ def _scenario(module: str, name: str) -> Scenario:
 def _conclude(console: Console, done: _ChatRun) -> None:
     for report in done.reports:
         console.print(_conclusion(report))
+        if report.exit_code and report.reason is None:
+            console.print(Text(f"{'to do':>6}: {advice(report.exit_code)}"))
     if done.page is not None:
         console.print(Text(f"report: {done.page}"))
 

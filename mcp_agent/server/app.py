@@ -14,16 +14,21 @@ from mcp_agent.disk import disk_trouble
 from mcp_agent.errors import (
     AccessDenied,
     BadArguments,
+    BadDeadline,
     BadRequest,
     CallNotTaken,
     CommandRefused,
+    ExecutionsUnusable,
+    IdempotencyKeyReused,
     Internal,
     LedgerUnusable,
     McpAgentError,
     ServerStopped,
     ServerStopping,
     StoreUnusable,
+    UnknownAgent,
     UnknownCall,
+    UnknownExecution,
     UnknownMessage,
     UnknownSession,
     UnknownTool,
@@ -33,7 +38,9 @@ from mcp_agent.server import (
     call_routes,
     ending_routes,
     event_routes,
+    execution_routes,
     input_routes,
+    picture_routes,
     session_routes,
     tool_routes,
     turn_routes,
@@ -44,6 +51,8 @@ from mcp_agent.server.ending_unadopted import end_unadopted
 from mcp_agent.server.runtime import Runtime
 from mcp_agent.server.session_names import SessionNames
 from mcp_agent.server.starting import PACKAGE
+from mcp_agent.tools import shell_evidence
+from mcp_agent.tools.shell import GRACE
 
 log = logging.getLogger(__name__)
 
@@ -60,12 +69,14 @@ def create_app(runtime: Runtime) -> FastAPI:
     app.include_router(tool_routes.router)
     app.include_router(server_routes)
     app.include_router(session_routes.router)
+    app.include_router(picture_routes.router)
     app.include_router(input_routes.router)
     app.include_router(turn_routes.router)
     app.include_router(event_routes.router)
     app.include_router(ending_routes.router)
     app.include_router(tool_routes.owner_router)
     app.include_router(call_routes.router)
+    app.include_router(execution_routes.router)
     app.add_middleware(SessionNames, runtime=runtime)
     app.add_exception_handler(McpAgentError, _known)
     app.add_exception_handler(RequestValidationError, _invalid)
@@ -99,9 +110,11 @@ async def stop_server(request: Request, runtime: RuntimeOf, *, now: bool = False
     sessions = [session for session in runtime.sessions.all() if session.status.end is None]
     ended, alive = 0, list[str]()
     if now:
+        await runtime.executions.cancel_unfinished()
         await runtime.sessions.stop_all()
         ended, alive = await end_unadopted(runtime.sessions, runtime.state)
         await runtime.running.cancel_all()
+        await shell_evidence.end_all(runtime.state.calls, grace=GRACE)
     runtime.stop_requested.set()
     return {"stopped_sessions": len(sessions) + ended if now else 0, **({"still_alive": alive} if alive else {})}
 
@@ -144,11 +157,13 @@ def _status(error: McpAgentError) -> int:
     match error:
         case AccessDenied():
             return 403
-        case UnknownSession() | UnknownTool() | UnknownCall() | UnknownMessage():
+        case UnknownSession() | UnknownTool() | UnknownCall() | UnknownMessage() | UnknownExecution():
             return 404
-        case UsageError() | BadArguments() | CommandRefused():
+        case UsageError() | BadArguments() | CommandRefused() | UnknownAgent() | BadDeadline() | IdempotencyKeyReused():
             return 400
-        case LedgerUnusable() | StoreUnusable() | ServerStopped() | ServerStopping() | CallNotTaken():
+        case LedgerUnusable() | StoreUnusable() | ExecutionsUnusable():
+            return 503
+        case ServerStopped() | ServerStopping() | CallNotTaken():
             return 503
         case _:
             return 409

@@ -3,6 +3,7 @@
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
+from mcp_agent.executions.records import ExecutionState
 from mcp_agent.server.auth import RuntimeOf, owner
 from mcp_agent.server.views import session_view, stopped_view
 from mcp_agent.sessions.starting.kept_secrets import Secrets
@@ -29,8 +30,16 @@ async def resume_session(session_id: str, body: ResumeSession, runtime: RuntimeO
 
 
 @router.post("/server/sessions/stop")
-async def stop_sessions(runtime: RuntimeOf) -> Json:
-    """Stop every session that lives, or is lost or exited. Answers when nothing of them is left."""
-    stopped = await runtime.sessions.stop_all()
-    sessions = runtime.sessions
-    return {"sessions": [stopped_view(sessions.get(each), cancelled_calls=calls) for each, calls in stopped.items()]}
+async def stop_sessions(runtime: RuntimeOf, *, cascade: bool = False) -> Json:
+    """Stop every session that lives, or is lost or exited. Answers when nothing of them is left.
+
+    Executions end with their sessions; those that have none yet go on, and are counted, unless `cascade`.
+    """
+    executions, sessions = runtime.executions, runtime.sessions
+    cancelled = await executions.cancel_unfinished() if cascade else 0
+    stopped = await sessions.stop_all()
+    return {
+        "sessions": [stopped_view(sessions.get(each), cancelled_calls=calls) for each, calls in stopped.items()],
+        "executions": cancelled if cascade else len(executions.select(states=frozenset({ExecutionState.QUEUED}))),
+        "executions_cancelled": cascade,
+    }

@@ -14,6 +14,10 @@ from mcp_agent import registry
 from mcp_agent.calls.ledger import Ledger
 from mcp_agent.calls.running import RunningCalls
 from mcp_agent.config import Config
+from mcp_agent.executions.live_children import LiveChildren
+from mcp_agent.executions.service import Executions
+from mcp_agent.executions.store import ExecutionStore
+from mcp_agent.server.executing import engine_of
 from mcp_agent.server.starting import server_environment
 from mcp_agent.sessions.manager import SessionManager
 from mcp_agent.sessions.recovery.adopting import tmux_may_live
@@ -25,6 +29,7 @@ from mcp_agent.state import StateDirectory
 from mcp_agent.timeouts import SETTING_VARIABLES, Policy
 from mcp_agent.tmux.panes import TmuxTerminal
 from mcp_agent.tmux.version import check_tmux
+from mcp_agent.tools.agents import AGENT_TOOL_NAMES, agent_tools
 from mcp_agent.tools.call_lookup import GetToolCall, GetToolOutput, ListToolCalls, WaitToolCall
 from mcp_agent.tools.custom_loading import load_custom_tools
 from mcp_agent.tools.dispatch import Dispatcher
@@ -33,7 +38,7 @@ from mcp_agent.tools.shell import ExecuteShellCommand
 from mcp_agent.tools.tool import Tool
 
 LOOK_UPS = (GetToolCall, ListToolCalls, WaitToolCall, GetToolOutput)
-_BUILT_IN_NAMES = (ExecuteShellCommand.name, *(look_up.name for look_up in LOOK_UPS))
+_BUILT_IN_NAMES = (ExecuteShellCommand.name, *(look_up.name for look_up in LOOK_UPS), *AGENT_TOOL_NAMES)
 
 SERVER_ARGV = (sys.executable, "-m", "mcp_agent.server", "--detach")
 
@@ -47,6 +52,7 @@ class Runtime:
     policy: Policy
     owner_token: str = field(repr=False)
     sessions: SessionManager
+    executions: Executions
     ledger: Ledger
     running: RunningCalls
     dispatcher: Dispatcher
@@ -67,8 +73,12 @@ class Runtime:
         loaded = await anyio.to_thread.run_sync(
             lambda: load_custom_tools(config.tools.modules, paths=config.tools.paths, taken=_BUILT_IN_NAMES)
         )
-        running, stop_requested = RunningCalls(), anyio.Event()
-        with Ledger.open(state.ledger) as ledger, SessionStore.open(state.session_store) as store:
+        running, children, stop_requested = RunningCalls(), LiveChildren(), anyio.Event()
+        with (
+            Ledger.open(state.ledger) as ledger,
+            SessionStore.open(state.session_store) as store,
+            ExecutionStore.open(state.executions) as execution_store,
+        ):
             lost = await anyio.to_thread.run_sync(prepare, ledger, state)
             async with anyio.create_task_group() as owner:
                 terminals = TerminalHost(lambda: _open_tmux(state), owner)
@@ -83,11 +93,27 @@ class Runtime:
                     size=(config.sessions.columns, config.sessions.rows),
                     server_stops=stop_requested.is_set,
                     store=store,
-                    reasons=(running.at_work_for,),
+                    reasons=(running.at_work_for, children.reason),
                 )
                 running.on_end = sessions.nudge
+                executions = Executions(
+                    execution_store,
+                    sessions,
+                    config,
+                    owner,
+                    engine_of(state, config, environ),
+                    look_ups=frozenset(look_up.name for look_up in LOOK_UPS),
+                    live_children=children,
+                )
                 dispatcher = Dispatcher(
-                    tools=_tools(config, [look_up(ledger, running, state) for look_up in LOOK_UPS], loaded.tools),
+                    tools=_tools(
+                        config,
+                        [
+                            *(look_up(ledger, running, state) for look_up in LOOK_UPS),
+                            *agent_tools(executions),
+                        ],
+                        loaded.tools,
+                    ),
                     policy=policy,
                     ledger=ledger,
                     running=running,
@@ -99,12 +125,14 @@ class Runtime:
                 owner.start_soon(keep, store, name="keep the store")
                 owner.start_soon(recover, dispatcher, lost, name="recover lost calls")
                 await sessions.adopt(tmux_lives=lambda: tmux_may_live(state.tmux_socket))
+                executions.begin()
                 yield cls(
                     state=state,
                     config=config,
                     policy=policy,
                     owner_token=state.ensure_owner_token(),
                     sessions=sessions,
+                    executions=executions,
                     ledger=ledger,
                     running=running,
                     dispatcher=dispatcher,
@@ -117,7 +145,7 @@ class Runtime:
 
 @asynccontextmanager
 async def _open_tmux(state: StateDirectory) -> AsyncGenerator[TmuxTerminal]:
-    check_tmux()
+    await anyio.to_thread.run_sync(check_tmux)
     async with TmuxTerminal.open(state.tmux_socket) as terminal:
         yield terminal
 

@@ -72,7 +72,7 @@ class StartSession(_Body):
 @router.post("/sessions")
 async def start_session(request: Request, body: StartSession, runtime: RuntimeOf) -> Json:
     """Answers when the session shows its prompt, or is blocked. Closing the connection takes the start back."""
-    options = _options(body, runtime)
+    options = options_of(body, runtime)
     session = await while_connected(request, lambda: runtime.sessions.start(options), stop=runtime.stop_requested)
     return session_view(session)
 
@@ -121,13 +121,19 @@ async def show_screen(session_id: str, runtime: RuntimeOf) -> Json:
 
 
 @router.post("/sessions/{session_id}/stop")
-async def stop_session(session_id: str, runtime: RuntimeOf) -> Json:
-    """Answers when nothing of the session is left."""
+async def stop_session(session_id: str, runtime: RuntimeOf, *, cascade: bool = False) -> Json:
+    """Answers when nothing of the session is left. The executions that it started go on, unless `cascade`."""
     session = runtime.sessions.get(session_id)
     already = session.state is SessionState.STOPPED and not runtime.sessions.is_closing(session.id)
     put_away = already and session.record.pane is None
     cancelled = 0 if put_away else await runtime.sessions.stop(session.id)
-    return {**stopped_view(session, cancelled_calls=cancelled), "already_stopped": already}
+    executions = await runtime.executions.end_with_parent(session.id, cascade=cascade)
+    return {
+        **stopped_view(session, cancelled_calls=cancelled),
+        "already_stopped": already,
+        "executions": executions,
+        "executions_cancelled": cascade,
+    }
 
 
 def _attach_command(session: LiveSession, runtime: Runtime) -> str | None:
@@ -137,7 +143,8 @@ def _attach_command(session: LiveSession, runtime: Runtime) -> str | None:
     return f"tmux -u -S {shlex.quote(str(runtime.state.tmux_socket))} attach -t '{session.pane.tmux_session_id}'"
 
 
-def _options(body: StartSession, runtime: Runtime) -> SessionOptions:
+def options_of(body: StartSession, runtime: Runtime) -> SessionOptions:
+    """What a session is started with. Raises `UsageError`."""
     if unknown := sorted((body.allow_tools | (body.tools or frozenset())) - runtime.dispatcher.tools.keys()):
         known = ", ".join(sorted(runtime.dispatcher.tools)) or "none"
         raise UsageError(f"no tool {', '.join(unknown)}; this server has: {known}")

@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 
+from mcp_agent.config import DATABASE_VARIABLE
 from mcp_agent.disk import check_writable
 from mcp_agent.errors import BadConfiguration, ServerStartFailed, SignalRefused
 from mcp_agent.processes import ProcessIdentity, send_signal
@@ -38,7 +39,7 @@ START_LOCK_SUFFIX = ".start-lock"
 
 def server_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """What a server sees of its starter's variables: an allow-list, and no credentials."""
-    kept = {HOME_VARIABLE, *COMMON, *SETTING_VARIABLES}
+    kept = {HOME_VARIABLE, DATABASE_VARIABLE, *COMMON, *SETTING_VARIABLES}
     return {name: value for name, value in environ.items() if name in kept or name.startswith("LC_")}
 
 

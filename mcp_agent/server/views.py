@@ -15,13 +15,17 @@ _IDLE = frozenset({SessionState.READY, SessionState.LIMITED})
 
 
 def session_view(session: LiveSession, *, attached: bool = False) -> Json:
-    """A session, without its screen. `advice` says what a person can do about a dialog."""
+    """A session, without its screen. `advice` says what a person can do about a dialog.
+
+    `resets_at`, an epoch, is when the limit of a limited one ends, where its provider says so.
+    """
     record, dialog = session.record, session.status.dialog if session.over is None else None
     turn = session.turns.current
     return {
         **record_facts(record),
         "state": session.state,
         "detail": session.status.detail,
+        "resets_at": _resets_at(session),
         "advice": dialog.advice if dialog else None,
         "bridge": _bridge(session),
         "idle_seconds": None if attached else _idle_seconds(session),
@@ -38,6 +42,11 @@ def stopped_view(session: LiveSession, *, cancelled_calls: int) -> Json:
         "state": session.state,
         "cancelled_calls": cancelled_calls,
     }
+
+
+def _resets_at(session: LiveSession) -> float | None:
+    resets_at = session.status.resets_at if session.state is SessionState.LIMITED else None
+    return resets_at.timestamp() if resets_at else None
 
 
 def _bridge(session: LiveSession) -> str | None:

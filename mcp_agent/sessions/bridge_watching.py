@@ -56,8 +56,9 @@ def _bridge_below(pid: int, bridge_file: Path) -> ProcessIdentity | None:
 
 
 def _is_bridge(pid: int, bridge_file: Path) -> bool:
+    """One that is told no file finds its session by its parents, and this CLI is one of them."""
     try:
         argv = psutil.Process(pid).cmdline()
     except psutil.Error:
         return False
-    return str(BRIDGE_PROGRAM) in argv and str(bridge_file) in argv
+    return str(BRIDGE_PROGRAM) in argv and (str(bridge_file) in argv or argv[-1] == str(BRIDGE_PROGRAM))

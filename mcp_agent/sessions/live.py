@@ -16,6 +16,7 @@ import anyio
 
 from mcp_agent.adapter import (
     Adapter,
+    Answered,
     PromptAccepted,
     PromptQueued,
     Screen,
@@ -275,6 +276,8 @@ class LiveSession:
                 self._accept(signal)
             case PromptQueued():
                 self._hold(signal)
+            case Answered(text=text):
+                self.turns.answered(text)
             case TurnEnded():
                 self.turns.end(signal)
             case UsageReported(message_id=message_id, usage=usage):

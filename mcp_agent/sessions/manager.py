@@ -38,6 +38,7 @@ from mcp_agent.sessions.recovery.resuming import Resuming, closed_for_idle
 from mcp_agent.sessions.retention.closing import Closing
 from mcp_agent.sessions.retention.keeper import Reason
 from mcp_agent.sessions.retention.retaining import Retention
+from mcp_agent.sessions.shared_files import holding
 from mcp_agent.sessions.signals import SessionState, Stopped
 from mcp_agent.sessions.starting import coming_up, launching
 from mcp_agent.sessions.starting.asking import check_asked
@@ -158,6 +159,8 @@ class SessionManager:
             trust=options.trust,
             tools=options.tools,
             tied_to=options.tied_to,
+            execution=options.execution,
+            parent_session=options.parent_session,
         )
         self._names.claim(record, self.records)
         try:
@@ -273,6 +276,7 @@ class SessionManager:
         Returns after the first try; a tmux that does not answer is asked again until it does, since only its answer
         can say that a pane is gone. `tmux_lives` says whether there is one to ask: none is started to look.
         """
+        holding.sweep(self.state, lives=partial(launching.was_launched, self.state))
         adoption = self._adoption = Adoption(
             self.state, self.store, self.terminals, self.load_adapter, tmux_lives, self._enter_found, self._finish_later
         )
@@ -319,7 +323,9 @@ class SessionManager:
         return session
 
     def _enter_found(self, session: LiveSession) -> None:
-        """A session of an earlier server, whose messages may wait still."""
+        """A session of an earlier server, whose messages may wait still. Without a pane it needs no file of others."""
+        if session.opened is None:
+            holding.release(self.state, session.id)
         self.queue.wake(self._enter(session))
 
     def _of_record(self, session_id: str) -> LiveSession:

@@ -44,6 +44,10 @@ class SessionOptions:
     """The provider's own id of a conversation to go on with; None begins a new one."""
     idle_retention: timedelta | None = None
     """How long it is kept while it is idle; zero: for ever, None: as its provider's sessions are."""
+    execution: str | None = None
+    """The execution that it is the child of."""
+    parent_session: str | None = None
+    """The session that started that execution."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,9 @@ class SessionRecord:
     """How long it is kept while it is idle: as was chosen when it was first launched."""
     closed: Closing | None = None
     """Why retention closed it; None when somebody else stopped it."""
+    execution: str | None = None
+    """The execution that it is the child of; None for one that nobody's execution started."""
+    parent_session: str | None = None
 
     @property
     def why_stopped(self) -> str | None:

@@ -15,8 +15,11 @@ _FACTS = (
     "created_at",
     "idle_retention",
     "closed",
+    "execution",
+    "parent_session",
     "state",
     "detail",
+    "resets_at",
     "advice",
     "bridge",
     "idle_seconds",
@@ -37,6 +40,8 @@ def record_facts(record: SessionRecord) -> Json:
         "created_at": record.created_at,
         "idle_retention": keeping_facts(record.keeping),
         "closed": record.closed.facts if record.closed else None,
+        "execution": record.execution,
+        "parent_session": record.parent_session,
     }
 
 
@@ -58,6 +63,7 @@ def recorded_view(record: SessionRecord) -> Json:
         **record_facts(record),
         "state": "stopped" if record.stopped else "unknown",
         "detail": record.why_stopped or "" if record.stopped else "tmux does not answer yet",
+        "resets_at": None,
         "advice": None,
         "bridge": None,
         "idle_seconds": None,

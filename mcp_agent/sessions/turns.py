@@ -41,6 +41,8 @@ class Turn:
     """Who told it to stop, whether or not it came to its end by that."""
     native_id: str | None = None
     """The CLI's own id of it, where it tells one."""
+    answer: str = ""
+    """The latest answer that was told before the end, by a CLI whose end does not repeat it."""
     usage_by_message: Mapping[str, Usage] = field(default_factory=dict)
     """What each answer of the model cost, by the provider's id for it: told again, it counts once."""
 
@@ -127,11 +129,22 @@ class Turns:
         if turn is not None and turn.usage_by_message.get(message_id) != usage:
             self._save(replace(turn, usage_by_message={**turn.usage_by_message, message_id: usage}))
 
+    def answered(self, text: str) -> None:
+        """The running turn's latest answer. One that is told late completes an end that came without any."""
+        turn = self.current or next(reversed(self._turns.values()), None)
+        if turn is None:
+            return
+        if turn.ended is None:
+            self._save(replace(turn, answer=text))
+        elif not turn.ended.final_text:
+            self._save(replace(turn, answer=text, ended=replace(turn.ended, final_text=text)))
+
     def end(self, ended: TurnEnded) -> Turn | None:
         """The running turn is over; None when none runs, so that a second completion changes nothing."""
         running = self.current
         if running is None:
             return None
+        ended = replace(ended, final_text=ended.final_text or running.answer)
         over = replace(running, ended=ended, ended_at=self.store.clock())
         self._current = None
         return self._keep(

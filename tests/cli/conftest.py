@@ -49,6 +49,15 @@ class Done:
         return json.loads(self.out)
 
 
+def assert_one_line(done: Done, status: int, *words: str) -> None:
+    """Nothing but one line for people, with all these words in it, and this exit code."""
+    assert (done.status, done.out) == (status, ""), done
+    assert done.err.startswith("mcp-agent: ")
+    assert done.err.count("\n") == 1
+    for word in words:
+        assert word in done.err
+
+
 @dataclass
 class Person:
     """Somebody at a shell, whose machine holds nothing of ours at first."""

@@ -10,27 +10,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.conftest import COMMAND
+from tests.cli.conftest import COMMAND, assert_one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.cli.conftest import Done, Person
+    from tests.cli.conftest import Person
 
 NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 START = ("session", "start", "--provider", "scripted", "--trust")
 ASK = ("ask", "--provider", "scripted", "--trust")
 
 as_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
-
-
-def assert_one_line(done: Done, status: int, *words: str) -> None:
-    assert (done.status, done.out) == (status, ""), done
-    assert done.err.startswith("mcp-agent: ")
-    assert done.err.count("\n") == 1
-    for word in words:
-        assert word in done.err
 
 
 def assert_untouched(person: Person) -> None:

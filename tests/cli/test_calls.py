@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.cli.conftest import eventually
+from tests.cli.conftest import assert_one_line, eventually
 
 if TYPE_CHECKING:
-    from tests.cli.conftest import Done, Person
+    from tests.cli.conftest import Person
 
 CALL_KEYS = {
     *("call_id", "session_id", "tool", "turn_id", "arguments", "started_at", "ended_at", "age_seconds"),
@@ -55,14 +55,6 @@ def unknown_call(person: Person) -> str:
     assert person.finish(command).status == 1
     eventually(lambda: not any(line.endswith("sleep 600") for line in person.processes()))
     return call_id
-
-
-def assert_one_line(done: Done, status: int, *words: str) -> None:
-    assert (done.status, done.out) == (status, ""), done
-    assert done.err.startswith("mcp-agent: ")
-    assert done.err.count("\n") == 1
-    for word in words:
-        assert word in done.err
 
 
 def test_tools_are_listed_for_people_and_for_programs(person: Person) -> None:

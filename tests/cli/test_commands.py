@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 START = ("session", "start", "--provider", "scripted", "--trust")
 LIMIT = "CODING_AGENT_MCP_TOOL_TIMEOUT"
 SESSION_KEYS = {
-    *("id", "name", "provider", "provider_version", "state", "detail", "advice", "working_directory"),
+    *("id", "name", "provider", "provider_version", "state", "detail", "resets_at", "advice", "working_directory"),
     *("native_session_id", "created_at", "current_turn", "bridge", "idle_seconds", "pane"),
-    *("idle_retention", "closed"),
+    *("idle_retention", "closed", "execution", "parent_session"),
 }
 TURN_KEYS = {
     *("id", "prompt", "live_inputs", "started_at", "ended_at", "outcome", "final_text", "error", "cause", "source"),

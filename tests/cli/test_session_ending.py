@@ -40,7 +40,9 @@ def test_several_sessions_and_all_of_them_are_stopped_at_once(person: Person) ->
 
     everything = person.run("session", "stop", "--all", "--cascade", "--json")
     assert everything.json == {
-        "sessions": [{"session_id": three, "name": "three", "state": "stopped", "cancelled_calls": 0}]
+        "sessions": [{"session_id": three, "name": "three", "state": "stopped", "cancelled_calls": 0}],
+        "executions": 0,
+        "executions_cancelled": True,
     }
     assert person.run("session", "stop", "--all").out == "0 sessions were stopped; 0 tool calls were cancelled\n"
     assert person.processes() == []
@@ -50,7 +52,8 @@ def test_several_sessions_and_all_of_them_are_stopped_at_once(person: Person) ->
 def test_a_stop_has_one_shape_for_programs_and_counts_each_session_once(person: Person) -> None:
     one = start(person, "--name", "one")
     stopped = {"session_id": one, "name": "one", "state": "stopped", "cancelled_calls": 0}
-    assert person.run("session", "stop", "one", one, "--json").json == {"sessions": [stopped]}
+    below = {"executions": 0, "executions_cancelled": False}
+    assert person.run("session", "stop", "one", one, "--json").json == {"sessions": [stopped], **below}
     partly = person.run("session", "stop", "one", "nobody", "nothing", "--json")
     assert (partly.status, partly.json["sessions"], partly.json["error"]["exit_code"]) == (2, [stopped], 2)
     assert partly.err.count("\n") == 2

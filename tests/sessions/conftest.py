@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
+from types import MappingProxyType
 
 import anyio
 import anyio.lowlevel
@@ -15,6 +16,7 @@ import trio.testing
 from mcp_agent.adapter import (
     Blocked,
     Busy,
+    Capability,
     Composer,
     Dialog,
     DialogAnswer,
@@ -23,6 +25,7 @@ from mcp_agent.adapter import (
     LaunchRequest,
     LimitedBy,
     LiveInput,
+    NpmPackage,
     PromptAccepted,
     Ready,
     Screen,
@@ -48,7 +51,11 @@ class Plain:
     title = "Plain"
     executable = "true"
     install_hint = "nothing"
+    package: NpmPackage | None = None
+    lacks: Mapping[Capability, str] = MappingProxyType({})
+    user_files: Mapping[str, str] = MappingProxyType({})
     tested_versions: Sequence[str] = ()
+    unverified: str | None = None
     limits = ProviderLimits()
     client_ceiling: ClientCeiling | None = None
     live_input = LiveInput.SAME_TURN

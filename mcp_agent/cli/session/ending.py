@@ -7,13 +7,13 @@ import typer
 
 from mcp_agent.cli.context import client, error_facts, print_json, told_as_well
 from mcp_agent.cli.options import AsJson
-from mcp_agent.cli.phrases import counted
+from mcp_agent.cli.phrases import counted, number_of
 from mcp_agent.cli.session.named import SessionIds
 from mcp_agent.errors import McpAgentError, UsageError
 from mcp_agent.server.client import Client, Json
 
 _FACTS = ("session_id", "name", "state", "cancelled_calls")
-_CASCADE = "Also end durable work that it started; sessions start none yet, so this changes nothing."
+_CASCADE = "Also cancel the executions that they started, which go on otherwise."
 
 
 def stop(
@@ -27,17 +27,25 @@ def stop(
     if every == bool(sessions):
         raise UsageError("name the sessions to stop, or say --all")
     with client() as server:
-        stopped, failures = _stop_all(server) if every else _stop_each(server, sessions or [], cascade=cascade)
+        done = _stop_all(server, cascade=cascade) if every else _stop_each(server, sessions or [], cascade=cascade)
+    stopped, executions, failures = done
     if as_json:
-        print_json({"sessions": [{fact: answer[fact] for fact in _FACTS} for answer in stopped], **_error(failures)})
+        answers = [{fact: answer[fact] for fact in _FACTS} for answer in stopped]
+        below = {"executions": executions, "executions_cancelled": cascade}
+        print_json({"sessions": answers, **below, **_error(failures)})
     elif stopped or every:
-        typer.echo(_told(stopped, one=not every and len(stopped) == 1 and not failures))
+        told = _told(stopped, one=not every and len(stopped) == 1 and not failures)
+        typer.echo(told + _told_of_executions(executions, cancelled=cascade))
     if failures:
         told_as_well(*failures)
 
 
-def _stop_each(server: Client, sessions: list[str], *, cascade: bool) -> tuple[list[Json], list[McpAgentError]]:
-    """What was stopped, each session once, and all that went wrong: one wrong name spares no other session."""
+Done = tuple[list[Json], int, list[McpAgentError]]
+"""What was stopped, how many executions go on or were cancelled, and all that went wrong."""
+
+
+def _stop_each(server: Client, sessions: list[str], *, cascade: bool) -> Done:
+    """Each session once. One wrong name spares no other session."""
     stopped: dict[str, Json] = {}
     failures = []
     for session in dict.fromkeys(sessions):
@@ -47,11 +55,12 @@ def _stop_each(server: Client, sessions: list[str], *, cascade: bool) -> tuple[l
             failures.append(error)
         else:
             stopped.setdefault(str(answer["session_id"]), answer)
-    return list(stopped.values()), failures
+    return list(stopped.values()), sum(cast("int", answer["executions"]) for answer in stopped.values()), failures
 
 
-def _stop_all(server: Client) -> tuple[list[Json], list[McpAgentError]]:
-    return cast("list[Json]", server.post("/server/sessions/stop", waits=True)["sessions"]), []
+def _stop_all(server: Client, *, cascade: bool) -> Done:
+    done = server.post(f"/server/sessions/stop?cascade={str(cascade).lower()}", waits=True)
+    return cast("list[Json]", done["sessions"]), cast("int", done["executions"]), []
 
 
 def _error(failures: Sequence[McpAgentError]) -> Json:
@@ -66,3 +75,11 @@ def _told(stopped: Sequence[Json], *, one: bool) -> str:
         return "was stopped already" if already else f"stopped; {calls}"
     before = f"; {counted(already, 'session')} stopped already" if already else ""
     return f"{counted(len(stopped) - already, 'session')} stopped; {calls}{before}"
+
+
+def _told_of_executions(count: int, *, cancelled: bool) -> str:
+    if not count:
+        return ""
+    if cancelled:
+        return f"; {counted(count, 'execution')} cancelled"
+    return f"; {number_of(count, 'execution')} {'goes' if count == 1 else 'go'} on (see `mcp-agent executions list`)"

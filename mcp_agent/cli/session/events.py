@@ -2,7 +2,6 @@
 
 import json
 import signal
-import time
 import unicodedata
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -10,19 +9,17 @@ from typing import Annotated, cast
 
 import typer
 
-from mcp_agent.cli.context import client, print_json, state_directory
+from mcp_agent.cli.away import is_away, next_server
+from mcp_agent.cli.context import client, print_json
 from mcp_agent.cli.options import AsJson
 from mcp_agent.cli.session.named import SessionId
 from mcp_agent.cli.stopping import Left
-from mcp_agent.errors import McpAgentError, RemoteError, ServerUnreachable
+from mcp_agent.errors import McpAgentError
 from mcp_agent.server.client import Client, Json
 
 NEWEST = 2**63 - 1
 """What no cursor exceeds."""
 ONE_WAIT = timedelta(minutes=1)
-AWAY = timedelta(milliseconds=500)
-"""How long to leave a server alone that does not answer."""
-_SERVER_GONE = "ServerStopped"
 
 
 def events(
@@ -74,31 +71,14 @@ def _followed(server: Client, session: str, after: int) -> Iterator[Json]:
         try:
             page = server.wait(f"/sessions/{session}/events?after={after}&wait_seconds={ONE_WAIT.total_seconds():g}")
         except McpAgentError as error:
-            if not _is_away(error):
+            if not is_away(error):
                 raise
-            server = _again()
+            server = next_server()
             continue
         yield page
         if page["over"]:
             return
         after = int(str(page["next"]))
-
-
-def _is_away(error: McpAgentError) -> bool:
-    return isinstance(error, ServerUnreachable) or (isinstance(error, RemoteError) and error.kind == _SERVER_GONE)
-
-
-def _again() -> Client:
-    """The next server, once somebody has started one: whoever only watches does not."""
-    typer.echo("the server is away; waiting for the next one", err=True)
-    while True:
-        time.sleep(AWAY.total_seconds())
-        try:
-            server = Client.connect(state_directory(), start=False)
-        except ServerUnreachable:
-            continue
-        if not server.server.get("stopping"):
-            return server
 
 
 def _print(page: Json, *, as_json: bool) -> None:

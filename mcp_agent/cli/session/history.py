@@ -1,6 +1,7 @@
 """`mcp-agent session history`: the turns of a session."""
 
 import unicodedata
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import cast
 
@@ -28,6 +29,11 @@ def history(session: SessionId, *, as_json: AsJson = False) -> None:
     if not turns:
         typer.echo("no turn has begun yet")
         return
+    print_turns(turns)
+
+
+def print_turns(turns: Sequence[Json]) -> None:
+    """Print turns as people read them."""
     console = Console(highlight=False)
     for turn in turns:
         for part in _shown(turn):
@@ -52,20 +58,22 @@ def _headline(turn: Json) -> Text:
     if turn["ended_at"] is not None:
         seconds = cast("float", turn["ended_at"]) - cast("float", turn["started_at"])
         line.append(f" after {format_duration(timedelta(seconds=max(0.0, round(seconds, 1))))}")
-    line.append(_cost(cast("Json | None", turn["usage"])))
+    told = usage_told(cast("Json | None", turn["usage"]))
+    line.append(f"  ({told})" if told else "")
     return line
 
 
-def _cost(usage: Json | None) -> str:
+def usage_told(usage: Json | None) -> str:
+    """What something cost, as far as its provider tells."""
     if usage is None:
         return ""
     tokens = [f"{usage[name]} {word}" for name, word in (("input_tokens", "in"), ("output_tokens", "out"))]
     known = [text for text in tokens if not text.startswith("None")]
     money = [] if usage["cost_usd"] is None else [f"${usage['cost_usd']:.4f}"]
-    return f"  ({', '.join([*known, *money])})" if known or money else ""
+    return ", ".join([*known, *money])
 
 
-def _harmless(text: str) -> str:
+def harmless(text: str) -> str:
     """Control characters as they are written in Python, so that no answer acts on the reader's terminal."""
     return "".join(
         repr(char)[1:-1] if unicodedata.category(char) == "Cc" and char not in "\n\t" else char for char in text
@@ -73,6 +81,6 @@ def _harmless(text: str) -> str:
 
 
 def _said(mark: str, text: str) -> Text:
-    first, *rest = _harmless(text).split("\n")
+    first, *rest = harmless(text).split("\n")
     lines = [f"  {mark}{first}", *(f"  {' ' * len(mark)}{line}" for line in rest)]
     return Text("\n".join(lines))

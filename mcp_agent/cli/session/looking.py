@@ -1,6 +1,7 @@
 """`mcp-agent session list|show|screen`."""
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import Annotated, cast
 
 import typer
@@ -23,7 +24,7 @@ from mcp_agent.sessions.record_views import recorded_view, unreadable_view
 from mcp_agent.sessions.signals import SessionState
 
 _WHOLE = ("session", "name", "state")
-_SPARE = ("directory", "provider", "age", "turn", "idle")
+_SPARE = ("directory", "execution", "provider", "age", "turn", "idle")
 
 
 def list_sessions(
@@ -67,6 +68,7 @@ def _row(session: Json) -> Row:
         "age": ago(session["created_at"]),
         "idle": span(session["idle_seconds"]),
         "turn": str(session["current_turn"] or ""),
+        "execution": str(session["execution"] or ""),
         "directory": str(session["working_directory"]),
     }
 
@@ -81,15 +83,21 @@ def show(session: SessionId, *, as_json: AsJson = False) -> None:
     called = f"  {found['name']}" if found["name"] else ""
     typer.echo(f"{found['id']}{called}  {found['provider']} {found['provider_version'] or ''}  {_state(found)}")
     typer.echo(f"directory: {found['working_directory']}")
+    if found["execution"]:
+        parent = f", started by session {found['parent_session']}" if found["parent_session"] else ""
+        typer.echo(f"execution: {found['execution']}{parent}")
     if found["closed"]:
         typer.echo(f"closed:    {cast('Json', found['closed'])['message']}")
+    if found["resets_at"]:
+        until = datetime.fromtimestamp(cast("float", found["resets_at"])).astimezone()
+        typer.echo(f"limited:   until {until.isoformat(timespec='minutes')}")
     if found["advice"]:
         typer.echo(f"advice:    {found['advice']}")
     if found["bridge"] == "gone":
         typer.echo("bridge:    gone; its tools are not there until it is stopped and resumed")
     if found["attach"]:
         typer.echo(f"attach:    {found['attach']}")
-    for line in _squeezed(cast("list[str]", found["screen"])):
+    for line in squeezed(cast("list[str]", found["screen"])):
         typer.echo(f"  {line}".rstrip())
 
 
@@ -106,7 +114,7 @@ def screen(session: SessionId, *, as_json: AsJson = False) -> None:
     typer.echo("\n".join(lines))
 
 
-def _squeezed(lines: Sequence[str]) -> Iterator[str]:
+def squeezed(lines: Sequence[str]) -> Iterator[str]:
     """The lines without the empty ones that only fill the screen."""
     blank = False
     for line in lines:

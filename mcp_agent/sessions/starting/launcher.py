@@ -46,11 +46,11 @@ class Launcher:
     ) -> Prepared:
         """Write all that the CLI and its bridge read. `resume` goes on with the record's native conversation."""
         directory = self.state.make_session(record.id)
+        own = launching.own_environment(options, adapter)
         request = launching.launch_request(
             options, record, executable=executable, directory=directory, policy=self.policy, resume=resume
         )
-        launch = adapter.launch(request)
-        own = launching.own_environment(options, adapter)
+        launch = adapter.launch(replace(request, own_environment=own))
         launching.write_launch_files(launch)
         holding.hold(self.state, record.id, launch.shared)
         keep_secrets(self.state, record.id, Secrets(own, options.endpoint.api_key if options.endpoint else None))

@@ -1,0 +1,24 @@
+"""The one place that imports DBOS, when the first execution needs it: it takes over a second.
+
+What DBOS says goes to this process's log: it would print it, and to a console of its own.
+"""
+
+import importlib
+import logging
+from typing import Any
+
+_LOGGER = "dbos"
+
+
+def load() -> Any:
+    """The package `dbos`. Blocks; call it in a thread."""
+    _take_over_log()
+    return importlib.import_module("dbos")
+
+
+def _take_over_log() -> None:
+    """DBOS adds a handler for the console unless there is one."""
+    logger = logging.getLogger(_LOGGER)
+    if not logger.handlers:
+        logger.addHandler(logging.NullHandler())
+        logger.propagate = True
