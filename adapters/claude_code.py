@@ -193,8 +193,9 @@ def _seeded_state(request: LaunchRequest) -> LaunchFile:
     A key is approved by its last 20 characters.
     """
     state: dict[str, object] = {"hasCompletedOnboarding": True, "hasSeenAutoDefaultNotice": True}
-    if request.endpoint:
-        state["customApiKeyResponses"] = {"approved": [request.endpoint.api_key[-20:]], "rejected": []}
+    key = request.endpoint.api_key if request.endpoint else request.own_environment.get("ANTHROPIC_API_KEY")
+    if key:
+        state["customApiKeyResponses"] = {"approved": [key[-20:]], "rejected": []}
     if request.trust:
         trusted = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
         state["projects"] = {str(request.working_directory): trusted}

@@ -58,6 +58,10 @@ class Model:
         """Answer every request with this error from now on; `more` is what a `Refusal` holds."""
         self._ask(f"refuse {json.dumps({'status': status, 'message': message, **more})}\n".encode())
 
+    def ignore(self) -> None:
+        """Answer every prompt with words that nobody asked for."""
+        self._ask(b"ignore\n")
+
     def accept(self) -> None:
         """Answer requests again."""
         self._ask(b"accept\n")

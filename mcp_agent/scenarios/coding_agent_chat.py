@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from datetime import timedelta
 
 import anyio
@@ -12,44 +11,37 @@ from mcp_agent.adapter import Adapter
 from mcp_agent.errors import (
     CannotRunHere,
     CredentialsMissing,
-    Limited,
-    LoginInvalid,
     McpAgentError,
-    RemoteError,
-    SessionBlocked,
 )
+from mcp_agent.scenarios.chat.chat import Chat
+from mcp_agent.scenarios.chat.choosing import chosen
+from mcp_agent.scenarios.chat.running import Running
 from mcp_agent.scenarios.driver import Driver
-from mcp_agent.scenarios.failures import seen, told_by
 from mcp_agent.scenarios.model.server import ScriptedModel
 from mcp_agent.scenarios.options import ChatOptions, Listener
-from mcp_agent.scenarios.probes import PROBES, Chat, Evidence, NotFollowed, Probe, ProbeFailed
+from mcp_agent.scenarios.probes import PROBES
 from mcp_agent.scenarios.prompts import SHELL_TOOL
 from mcp_agent.scenarios.report.masking import masked
 from mcp_agent.scenarios.report.recorder import Recorder
 from mcp_agent.scenarios.report.secrets import of_caller
-from mcp_agent.scenarios.results import ProbeResult, Result, ScenarioReport
+from mcp_agent.scenarios.results import ScenarioReport
 from mcp_agent.scenarios.workspace import Workspace, workspace
-from mcp_agent.server.client import Client, exit_code_of, limit_warnings
+from mcp_agent.server.client import Client, limit_warnings
 from mcp_agent.sessions.environment import named_by_adapter, shared
 from mcp_agent.sessions.starting.launching import find_executable
+from mcp_agent.state import HOME_VARIABLE
 from mcp_agent.timeouts import Policy, ToolClass
 from mcp_agent.tmux.version import check_tmux
-
-STOPS_THE_RUN = (SessionBlocked, LoginInvalid, Limited)
-"""After one of these no later probe can tell anything new."""
-
-TELLING_EXITS = (CannotRunHere.exit_code, LoginInvalid.exit_code, Limited.exit_code)
-"""What is not a fault of ours."""
-
-REAL_MODEL_ATTEMPTS = 2
 
 
 async def run_chat(options: ChatOptions, listener: Listener, recorder: Recorder | None = None) -> ScenarioReport:
     """Run every probe and leave nothing behind.
 
-    What cannot be run here is reported as `not run`; `UnknownAdapter` is raised before anything is started.
+    What cannot be run here is reported as `not run`; `UnknownAdapter`, and `UsageError` for a probe that there is not,
+    are raised before anything is started.
     """
     adapter = registry.load(options.provider)
+    probes = chosen(PROBES, options.probes)
     recorder = recorder or Recorder()
     recorder.secrets.update(of_caller(adapter, options.environment))
     listener = recorder.hears(listener)
@@ -58,16 +50,17 @@ async def run_chat(options: ChatOptions, listener: Listener, recorder: Recorder 
         return _not_run(options, reason)
     try:
         async with _chat(options, adapter, listener) as chat, recorder.watching(chat):
-            probes, stopped_with = await _probe_all(chat, options, listener, recorder)
+            running = Running(chat, options, adapter, listener, recorder)
+            await running.all(probes)
     except CannotRunHere as error:
         return _not_run(options, error)
-    version = next((probe.evidence.get("provider_version") for probe in probes), None)
+    version = chat.session.get("provider_version")
     report = ScenarioReport(
         options.provider,
         str(version) if version else None,
         options.model_server,
-        probes,
-        stopped_with=stopped_with,
+        running.done,
+        stopped_with=running.stopped_with,
     )
     return masked(report, recorder.secrets)
 
@@ -80,13 +73,13 @@ def why_not(options: ChatOptions, adapter: Adapter) -> McpAgentError | None:
     except CannotRunHere as error:
         return error
     if options.model_server == "real" and not _has_credentials(adapter, options.environment):
-        return CredentialsMissing(f"no credentials: none of {', '.join(adapter.credential_names) or 'any'} is set")
+        return CredentialsMissing(_no_credentials(adapter))
     return None
 
 
 @asynccontextmanager
 async def _chat(options: ChatOptions, adapter: Adapter, listener: Listener) -> AsyncGenerator[Chat]:
-    async with workspace(options.parent) as space:
+    async with workspace(options.parent, keep=options.keep_session) as space:
         environment = space.environment(options.environment)
         client = await anyio.to_thread.run_sync(lambda: Client.connect(space.state, environ=environment))
         for warning in limit_warnings(client.server):
@@ -100,7 +93,10 @@ async def _chat(options: ChatOptions, adapter: Adapter, listener: Listener) -> A
                 say=listener.say,
                 live_input=adapter.live_input,
                 waits_for=_waits_for(adapter, options.environment),
+                adapter=adapter,
             )
+            if options.keep_session:
+                listener.say(f"kept    {HOME_VARIABLE}={space.state.root} mcp-agent server stop --now  (ends it)")
 
 
 @asynccontextmanager
@@ -149,57 +145,11 @@ def start_body(
     }
 
 
-async def _probe_all(
-    chat: Chat, options: ChatOptions, listener: Listener, recorder: Recorder
-) -> tuple[list[ProbeResult], int | None]:
-    """Every probe in order. One that needs what an earlier one failed to give is `not run`, never a pass."""
-    done: list[ProbeResult] = []
-    why_not: str | None = None
-    stopped_with: int | None = None
-    for name, probe in PROBES.items():
-        if why_not is not None:
-            result = ProbeResult(name, Result.NOT_RUN, why_not, 0.0)
-        else:
-            listener.begins(name)
-            result, stopper = await _probe(name, probe, chat=chat, options=options)
-            if result.result is not Result.PASSED:
-                result = replace(result, evidence={**await seen(chat, keep=options.keep), **result.evidence})
-            our_fault = any(earlier.result is Result.FAILED for earlier in done)
-            if stopper is not None and not our_fault and exit_code_of(stopper) in TELLING_EXITS:
-                stopped_with = exit_code_of(stopper)
-            if stopper is not None or not chat.session:
-                why_not = f"{name} did not pass"
-            await recorder.look(chat)
-        listener.probed(result)
-        done.append(result)
-    return done, stopped_with
-
-
-async def _probe(
-    name: str, probe: Probe, *, chat: Chat, options: ChatOptions
-) -> tuple[ProbeResult, McpAgentError | None]:
-    started = anyio.current_time()
-
-    def found(result: Result, reason: str | None, evidence: Evidence | None = None) -> ProbeResult:
-        return ProbeResult(name, result, reason, anyio.current_time() - started, evidence or {})
-
-    attempts = REAL_MODEL_ATTEMPTS if options.model_server == "real" else 1
-    for attempt in range(attempts):
-        try:
-            return found(Result.PASSED, None, await probe(chat)), None
-        except NotFollowed as error:
-            if attempt + 1 == attempts:
-                verdict = Result.INCONCLUSIVE if options.model_server == "real" else Result.FAILED
-                return found(verdict, str(error), error.told), None
-        except ProbeFailed as error:
-            return found(Result.FAILED, str(error)), None
-        except McpAgentError as error:
-            return found(Result.FAILED, str(error), told_by(error)), error if stops_the_run(error) else None
-    raise AssertionError("every attempt returns")
-
-
-def stops_the_run(error: McpAgentError) -> bool:
-    return isinstance(error, STOPS_THE_RUN) or (isinstance(error, RemoteError) and exit_code_of(error) in TELLING_EXITS)
+def _no_credentials(adapter: Adapter) -> str:
+    scripted = "--model-server scripted needs none"
+    if not adapter.credential_names:
+        return f"no credentials: {adapter.title} takes none from the environment; {scripted}"
+    return f"no credentials: set {' or '.join(adapter.credential_names)}; {scripted}"
 
 
 def _has_credentials(adapter: Adapter, environment: Mapping[str, str]) -> bool:

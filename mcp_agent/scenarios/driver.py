@@ -106,6 +106,11 @@ class Driver:
                 now = await self.show(session_id)
         return now
 
+    async def tools_of(self, session_id: str, token: str) -> Json:
+        """The session's tools, as whoever holds this token of it is told them."""
+        client = Client(self.client.state, token)
+        return await _in_thread(lambda: client.get(f"/s/{session_id}/tools"))
+
     async def stop_session(self, session_id: str) -> Json:
         self.waits("all processes of the session to end", None)
         return await _in_thread(lambda: self.client.post(f"/sessions/{session_id}/stop", waits=True))

@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 
 from mcp_agent.errors import McpAgentError, RemoteError
-from mcp_agent.scenarios.probes import Chat
+from mcp_agent.scenarios.chat.chat import Chat
 from mcp_agent.scenarios.workspace import Workspace
 
 SHOWN_LINES = 12
@@ -25,8 +25,10 @@ def told_by(error: McpAgentError) -> Mapping[str, object]:
 
 
 async def seen(chat: Chat, *, keep: bool) -> Mapping[str, object]:
-    """`screen`, its last lines, and with `keep` also `server_log`, a copy that outlives the run."""
+    """`state` of the session, the last lines of its `screen`, and with `keep` `server_log`, a copy of it that stays."""
     found: dict[str, object] = {}
+    if state := await _state(chat):
+        found["state"] = state
     if lines := _last(await _screen(chat)):
         found["screen"] = lines
     if keep and (log := _kept_log(chat.space)) is not None:
@@ -39,6 +41,14 @@ async def _screen(chat: Chat) -> Sequence[str]:
         with suppress(McpAgentError), anyio.move_on_after(SHOWN_WITHIN.total_seconds()):
             return await chat.driver.screen(chat.id)
     return ()
+
+
+async def _state(chat: Chat) -> str | None:
+    if chat.session:
+        with suppress(McpAgentError), anyio.move_on_after(SHOWN_WITHIN.total_seconds()):
+            now = await chat.driver.show(chat.id)
+            return f"{now['state']} ({now['detail']})" if now["detail"] else str(now["state"])
+    return None
 
 
 def _last(lines: Sequence[str]) -> list[str]:

@@ -21,6 +21,12 @@ class ChatOptions:
     """Where the temporary workspace is made; short, since sockets live in it."""
     keep: bool = False
     """The server's log is kept when a probe fails."""
+    probes: tuple[str, ...] = ()
+    """Those to ask, after the one that starts the session; none named: all."""
+    timeout: timedelta | None = None
+    """At most so long for all probes of one provider; None: as long as their own bounds allow."""
+    keep_session: bool = False
+    """The session and its server go on after the run."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,7 +104,7 @@ async def _reporting(done: ChatRun, options: ChatOptions, directory: Path | None
 def _provider_run(options: ChatOptions, recorder: Recorder, done: ChatRun, why: str) -> ProviderRun:
     report = next((report for report in done.reports if report.provider == options.provider), None)
     report = report or _ended_early(options, recorder, why)
-    proves = {name: (probe.__doc__ or "").strip().partition("\n")[0] for name, probe in PROBES.items()}
+    proves = {name: probe.proves for name, probe in PROBES.items()}
     adapter = registry.load(options.provider)
     limits = limits_in_force(rows(Policy.resolve(options.environment), [adapter]))
     return provider_run(report, recorder, proves=proves, limits=limits)

@@ -59,19 +59,33 @@ class Workspace:
 
 
 @asynccontextmanager
-async def workspace(parent: Path) -> AsyncGenerator[Workspace]:
-    """A fresh workspace; on leaving, its server is stopped with all it runs, and the root is removed."""
+async def workspace(parent: Path, *, keep: bool = False) -> AsyncGenerator[Workspace]:
+    """A fresh workspace; on leaving, its server is stopped with all it runs, and the root is removed.
+
+    `keep`: unless the run was ended from outside, a server that still runs goes on, and its root stays as long as it.
+    """
     await sweep(parent)
-    space = Workspace(Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent)).resolve())
+    space, kept = Workspace(Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent)).resolve()), False
     try:
         me = identify(os.getpid())
         write_private(space.root / RUN_FILE, json.dumps(me.to_json() if me else {}))
         for directory in (space.home, space.home / "tmp", space.working_directory):
             directory.mkdir(mode=0o700)
         yield space
+        kept = keep and _is_handed_over(space)
     finally:
-        with anyio.CancelScope(shield=True):
-            await _put_away(space)
+        if not kept:
+            with anyio.CancelScope(shield=True):
+                await _put_away(space)
+
+
+def _is_handed_over(space: Workspace) -> bool:
+    """Make the root its server's own, if that lives: whoever sweeps next looks for the server instead of the run."""
+    server = _server_of(space)
+    if server is None or not is_alive(server):
+        return False
+    write_private(space.root / RUN_FILE, json.dumps(server.to_json()))
+    return True
 
 
 async def sweep(parent: Path) -> None:

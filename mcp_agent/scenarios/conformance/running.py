@@ -10,7 +10,8 @@ import anyio
 from mcp_agent import registry
 from mcp_agent.adapter import Adapter, Capability
 from mcp_agent.errors import CannotRunHere, McpAgentError
-from mcp_agent.scenarios.coding_agent_chat import closing, start_body, stops_the_run, why_not
+from mcp_agent.scenarios.chat.running import stops_the_run
+from mcp_agent.scenarios.coding_agent_chat import closing, start_body, why_not
 from mcp_agent.scenarios.conformance.capabilities import lacking
 from mcp_agent.scenarios.conformance.case import Case, NotReached
 from mcp_agent.scenarios.conformance.question import Asks, AskT, Describes, Question

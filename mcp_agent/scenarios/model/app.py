@@ -9,7 +9,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from mcp_agent.scenarios.model.brain import answer
 from mcp_agent.scenarios.model.chat_completions import ChatCompletionsDialect
 from mcp_agent.scenarios.model.conversation import BadRequest
 from mcp_agent.scenarios.model.dialect import INPUT_TOKENS, Dialect
@@ -94,7 +93,7 @@ def _replying(dialect: Dialect, journal: Journal) -> Handler:
         except BadRequest as problem:
             journal.refusals += 1
             return JSONResponse(dialect.error(400, str(problem)), 400)
-        reply = answer(conversation)
+        reply = journal.mind(conversation)
         journal.requests.append(RecordedRequest(dialect.name, conversation, reply, body))
         model = str(body.get("model") or MODEL)
         if not body.get("stream"):

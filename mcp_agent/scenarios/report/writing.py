@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
 
-from mcp_agent.errors import UsageError
+from mcp_agent.errors import SecretInReport, UsageError
 from mcp_agent.scenarios.report.asciicast import asciicast
 from mcp_agent.scenarios.report.html import page
 from mcp_agent.scenarios.report.json_form import json_form
 from mcp_agent.scenarios.report.junit import junit
-from mcp_agent.scenarios.report.masking import masked
+from mcp_agent.scenarios.report.masking import SHORTEST, masked
 from mcp_agent.scenarios.report.record import Run
 
 PAGE, JSON, JUNIT = "index.html", "report.json", "junit.xml"
@@ -19,11 +19,16 @@ PAGE, JSON, JUNIT = "index.html", "report.json", "junit.xml"
 def write_report(run: Run, directory: Path, *, secrets: Iterable[str]) -> Path:
     """Write all files, without the secrets, and return the page. Files of an earlier run are replaced.
 
-    Raises `UsageError` when the directory cannot be written.
+    Raises `UsageError` when the directory cannot be written, and `SecretInReport`, before it writes anything, when a
+    secret would stand in a file all the same.
     """
+    secrets = {secret for secret in secrets if len(secret) >= SHORTEST}
+    files = rendered(masked(run, secrets))
+    if leaking := [name for name, content in files.items() if any(secret in content for secret in secrets)]:
+        raise SecretInReport(leaking)
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        for name, content in rendered(masked(run, secrets)).items():
+        for name, content in files.items():
             _write(directory / name, content)
     except OSError as error:
         raise UsageError(

@@ -15,7 +15,7 @@ import pytest
 from mcp_agent.errors import UnknownAdapter, UsageError
 from mcp_agent.scenarios import coding_agent_chat, reported
 from mcp_agent.scenarios.options import ChatOptions, Listener
-from mcp_agent.scenarios.probes import ProbeFailed, launch, note_canary
+from mcp_agent.scenarios.probes import Probe, ProbeFailed, launch, note_canary
 from mcp_agent.scenarios.report import secrets
 from mcp_agent.scenarios.report.json_form import schema
 from mcp_agent.scenarios.report.masking import PIECE
@@ -23,7 +23,8 @@ from mcp_agent.scenarios.reported import ENDED_EARLY, providers_of, run_all
 from mcp_agent.scenarios.results import Result
 
 if TYPE_CHECKING:
-    from mcp_agent.scenarios.probes import Chat, Evidence, Probe
+    from mcp_agent.scenarios.chat.probe import Asks
+    from mcp_agent.scenarios.probes import Chat, Evidence
 
 pytestmark = pytest.mark.anyio
 
@@ -38,7 +39,8 @@ def options(short_tmp: Path) -> ChatOptions:
     return ChatOptions("scripted", "scripted", environment, sleep=timedelta(seconds=1), parent=short_tmp)
 
 
-def use(monkeypatch: pytest.MonkeyPatch, **probes: Probe) -> None:
+def use(monkeypatch: pytest.MonkeyPatch, **asks: Asks) -> None:
+    probes = {name: Probe(ask, timedelta(minutes=2)) for name, ask in asks.items()}
     monkeypatch.setattr(coding_agent_chat, "PROBES", probes)
     monkeypatch.setattr(reported, "PROBES", probes)
 
