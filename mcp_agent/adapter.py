@@ -65,6 +65,8 @@ class LaunchRequest:
     """None is the provider's asking mode; anything else was named by a person."""
     model: str | None = None
     endpoint: ModelEndpoint | None = None
+    own_environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """What the CLI gets of the adapter's `environment_names`, credentials among it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,6 +149,15 @@ def test_a_home_of_ours_needs_no_onboarding(launch_request: LaunchRequest) -> No
     assert Path(launch.environment["TMPDIR"]).is_relative_to(launch_request.home)
 
 
+@pytest.mark.contract("A4")
+def test_a_home_of_ours_approves_the_key_that_the_cli_runs_with(launch_request: LaunchRequest) -> None:
+    own = {"ANTHROPIC_API_KEY": "sk-test-of-the-environment-alone"}
+    launch = ADAPTER.launch(replace(launch_request, home_is_ours=True, endpoint=None, own_environment=own))
+    approved = written(launch, ".claude.json")["customApiKeyResponses"]
+
+    assert approved == {"approved": [own["ANTHROPIC_API_KEY"][-20:]], "rejected": []}
+
+
 @pytest.mark.contract("A5")
 def test_a_directory_is_trusted_ahead_only_in_a_home_of_ours_and_with_consent(launch_request: LaunchRequest) -> None:
     ours = replace(launch_request, home_is_ours=True)

@@ -30,14 +30,18 @@ pytestmark = pytest.mark.contract("A2", "B1")
 
 def below(*programs: str, session: str | None, text: str) -> subprocess.CompletedProcess[str]:
     """Run a program of ours below a CLI of this session, which gives what it starts no environment at all."""
+    command, environment = command_below(*programs, session=session)
+    return subprocess.run(
+        command, input=text, env=environment, capture_output=True, text=True, check=False, timeout=BOUND_SECONDS
+    )
+
+
+def command_below(*programs: str, session: str | None) -> tuple[list[str], dict[str, str]]:
     environment = {name: value for name, value in os.environ.items() if name != BRIDGE_FILE_VARIABLE}
     if session is not None:
         environment[BRIDGE_FILE_VARIABLE] = session
     between = (*WITHOUT_ENVIRONMENT, sys.executable, "-c", CLI, *WITHOUT_ENVIRONMENT)
-    command = [sys.executable, "-c", CLI, *between, sys.executable, "-I", *programs]
-    return subprocess.run(
-        command, input=text, env=environment, capture_output=True, text=True, check=False, timeout=BOUND_SECONDS
-    )
+    return [sys.executable, "-c", CLI, *between, sys.executable, "-I", *programs], environment
 
 
 def test_both_name_the_same_variable() -> None:
@@ -45,10 +49,16 @@ def test_both_name_the_same_variable() -> None:
 
 
 def test_the_session_of_the_cli_above_is_served(server: FakeServer, session_file: Callable[..., Path]) -> None:
-    ended = below(str(BRIDGE_PROGRAM), session=str(session_file()), text=INITIALIZE)
-
-    assert (ended.returncode, ended.stderr) == (0, "")
-    assert json.loads(ended.stdout)["id"] == 1
+    command, environment = command_below(str(BRIDGE_PROGRAM), session=str(session_file()))
+    with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as bridge:
+        assert bridge.stdin is not None
+        assert bridge.stdout is not None
+        # The end of its input would cancel what it was asked.
+        bridge.stdin.write(INITIALIZE)
+        bridge.stdin.flush()
+        assert json.loads(bridge.stdout.readline())["id"] == 1
+        bridge.stdin.close()
+        assert bridge.wait(BOUND_SECONDS) == 0
     assert server.asked[0].headers["Authorization"] == "Bearer token-of-this-test"
 
 

@@ -112,7 +112,8 @@ def test_a_call_id_that_was_used_before_is_refused_and_runs_nothing(own_session:
 def test_an_unknown_tool_is_told_with_the_known_ones(server: Server, session: str, tool: str) -> None:
     answer = server.call(session, b"{}", tool=tool)
     assert (answer["status"], answer["error"]["kind"]) == (404, "UnknownTool")
-    assert "this session has: execute_shell_command" in answer["error"]["message"]
+    told = answer["error"]["message"].partition("this session has: ")[2].split(", ")
+    assert {"execute_shell_command", "get_tool_call"} <= {*told}
 
 
 def test_a_tool_is_not_found_under_another_category(server: Server, session: str) -> None:

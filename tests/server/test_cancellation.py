@@ -251,7 +251,7 @@ def test_stopping_a_session_cancels_its_calls_and_leaves_nothing(server: Server,
     call_id = server.running_call(session)
     stopped = server.client.post(f"/sessions/{session}/stop", waits=True)
     facts = {"session_id": session, "name": None, "state": "stopped", "cancelled_calls": 1}
-    assert stopped == {**facts, "already_stopped": False}
+    assert stopped == {**facts, "already_stopped": False, "executions": 0, "executions_cancelled": False}
     assert processes_of_call(call_id) == []
     text = bridge.read()["result"]["content"][0]["text"]
     assert text.startswith("CANCELED: layer=cancel owner=session tool=execute_shell_command")
