@@ -108,7 +108,7 @@ class UsageError(McpAgentError):
 class UnknownAdapter(UsageError):
     def __init__(self, name: str, installed: Sequence[str]) -> None:
         self.name, self.installed = name, tuple(installed)
-        super().__init__(f"unknown provider {name!r}; installed: {', '.join(self.installed) or 'none'}")
+        super().__init__(f"unknown provider {name!r}; known: {', '.join(self.installed) or 'none'}")
 
 
 class BadWorkingDirectory(UsageError):

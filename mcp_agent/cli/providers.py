@@ -79,7 +79,7 @@ def install(
     """
     adapter = load(provider)
     if adapter.package is not None:
-        typer.echo(f"installing {adapter.package.name} {adapter.package.version} …", err=True)
+        typer.echo(f"{adapter.package.name} {adapter.package.version} …", err=True)
     npm_environment = for_session(os.environ, named=[name for name in os.environ if name.lower().startswith(_OF_NPM)])
     done = run_until_signal(lambda: installing.install(adapter, os.environ, npm_environment=npm_environment))
     used = find_executable(adapter, shared(os.environ, home=None))

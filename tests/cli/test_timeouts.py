@@ -158,7 +158,7 @@ def test_an_unknown_provider_is_a_usage_error_that_names_the_installed_ones() ->
     result = run("--provider", "nobody")
     assert isinstance(result.exception, UnknownAdapter)
     assert result.exception.exit_code == 2
-    assert str(result.exception) == "unknown provider 'nobody'; installed: cut, in-milliseconds, in-seconds"
+    assert str(result.exception) == "unknown provider 'nobody'; known: cut, in-milliseconds, in-seconds"
 
 
 @pytest.mark.contract("T1")
