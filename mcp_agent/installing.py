@@ -58,8 +58,12 @@ async def install(adapter: Adapter, environ: Mapping[str, str], *, npm_environme
     was_there = _program_in(place, package) is not None and launcher.exists()
     if not was_there:
         npm = _npm(environ, adapter.title)
-        await _install_into(place, package, npm=npm, environment=npm_environment, title=adapter.title)
-        _link(launcher, _found(place, package, adapter.title), node=npm.with_name("node"))
+        try:
+            await _install_into(place, package, npm=npm, environment=npm_environment, title=adapter.title)
+            _link(launcher, _found(place, package, adapter.title), node=npm.with_name("node"))
+        except OSError as error:
+            where = error.filename or place
+            raise InstallFailed(adapter.title, f"{where}: {error.strerror or error}") from error
     return Installed(launcher, package.version, was_there)
 
 

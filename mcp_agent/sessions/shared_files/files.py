@@ -24,7 +24,7 @@ class Found:
 def find(path: Path) -> Found:
     """Raises `BadConfiguration` for what is there and cannot be read as text."""
     try:
-        return Found(path, path.read_bytes().decode("utf-8"))
+        return Found(path, _read(path).decode("utf-8"))
     except FileNotFoundError:
         return Found(path, None)
     except UnicodeDecodeError as error:
@@ -60,11 +60,20 @@ def make_directories(path: Path) -> tuple[Path, ...]:
 
 
 def remove(path: Path, directories: tuple[Path, ...]) -> None:
-    """Take the file away, and of the directories those that are empty then."""
-    path.unlink(missing_ok=True)
+    """Take the file away, and not a link that leads to it; and of the directories those that are empty then."""
+    Path(os.path.realpath(path)).unlink(missing_ok=True)
     with suppress(OSError):
         for directory in reversed(directories):
             directory.rmdir()
+
+
+def _read(path: Path) -> bytes:
+    """What a regular file holds; a pipe would have us wait for its writer."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise BadConfiguration(path, "is no regular file; it was left as it is")
+        return file.read()
 
 
 def _fill(descriptor: int, text: str, before: os.stat_result | None) -> None:

@@ -47,7 +47,7 @@ def sweep(state: StateDirectory, *, lives: Callable[[str], bool]) -> None:
 def _hold(records: Records, session_id: str, path: Path, wanted: Iterable[SharedFileEdit]) -> None:
     found = files.find(path)
     record = _known(records, found)
-    text = edits.EMPTY if found.text is None else found.text
+    text = found.text if found.text and found.text.strip() else edits.EMPTY
     for edit in wanted:
         record, text = _add(record, text, edit, session_id)
     if not record.entries:

@@ -147,7 +147,6 @@ def test_what_stood_there_before_is_not_taken_out(state: StateDirectory, edit: S
     ("content", "problem"),
     [
         (b'{\n"servers": {\n  broken\n}}', "line 3: no JSON"),
-        (b"", "line 1: no JSON"),
         (b'{"a": "\xff"}', "no UTF-8"),
         (b'{"servers": {"ours": {"command": "theirs"}}}', "servers.ours is somebody else's"),
     ],
@@ -261,3 +260,37 @@ def test_asking_again_for_a_session_changes_nothing(state: StateDirectory, edit:
     release(state, "s-1")
 
     assert file.read_bytes() == THEIRS
+
+
+def test_a_link_that_leads_nowhere_stays_and_what_it_led_to_is_gone_again(
+    state: StateDirectory, edit: SharedFileEdit, tmp_path: Path
+) -> None:
+    target = tmp_path / "elsewhere.json"
+    edit.path.parent.mkdir()
+    edit.path.symlink_to(target)
+
+    hold(state, "s-1", [edit])
+    assert servers(target) == {"ours": edit.value}
+
+    release(state, "s-1")
+    assert (edit.path.readlink(), target.exists()) == (target, False)
+
+
+def test_what_is_no_regular_file_is_refused_at_once(state: StateDirectory, edit: SharedFileEdit) -> None:
+    edit.path.parent.mkdir()
+    os.mkfifo(edit.path)
+    with pytest.raises(BadConfiguration, match="no regular file"):
+        hold(state, "s-1", [edit])
+    assert records(state) == []
+
+
+@pytest.mark.parametrize("content", [b"", b"\n \n"])
+def test_an_empty_file_takes_an_addition_and_is_empty_again(
+    state: StateDirectory, edit: SharedFileEdit, content: bytes
+) -> None:
+    theirs(edit.path, content)
+    hold(state, "s-1", [edit])
+    assert servers(edit.path) == {"ours": edit.value}
+
+    release(state, "s-1")
+    assert edit.path.read_bytes() == content
