@@ -27,6 +27,8 @@ Json = dict[str, Any]
 
 FINISHED = {"succeeded", "failed", "cancelled", "deadline_exceeded", "lost"}
 NO_POSTGRES = "PostgreSQL is not installed (apt-get install postgresql)"
+RUNUSER = shutil.which("runuser", path="/usr/sbin:/sbin:/usr/bin:/bin") or "runuser"
+"""Not every PATH has the administrator's directories."""
 SLEEPS = "run exactly this command: `sleep 600`"
 
 
@@ -82,7 +84,7 @@ def postgres() -> Iterator[Postgres]:
     if programs is None:
         pytest.skip(NO_POSTGRES)
     directory = Path(tempfile.mkdtemp(prefix="ma-pg-", dir="/tmp"))
-    as_user = ("runuser", "-u", "postgres", "--") if os.getuid() == 0 else ()
+    as_user = (RUNUSER, "-u", "postgres", "--") if os.getuid() == 0 else ()
     if as_user:
         shutil.chown(directory, "postgres")
     server = Postgres(directory, programs, as_user)
