@@ -64,12 +64,16 @@
     ├── ExecutionError
     │   ├── UnknownExecution       exit 2
     │   ├── UnknownAgent           exit 2: no agent of this name is configured
+    │   ├── WorktreeNotMade
     │   ├── BadDeadline            exit 2
     │   ├── IdempotencyKeyReused   exit 2: with other arguments
     │   ├── TooDeep                the chain of executions is as long as it may be
     │   ├── QueueFull
     │   ├── ExecutionsUnusable     what is kept of executions cannot be read or written
+    │   │   ├── ExecutionUnreadable  what is kept of one of them cannot be read
+    │   │   └── EndNotWritten      nothing of it runs any more, and that could not be written yet
     │   ├── EngineUnavailable      the database that drives executions does not answer
+    │   │   └── EngineReplaced     its file was removed or replaced while it was open
     │   ├── ExecutionEnded         it is over, and did not succeed
     │   └── ExecutionGoesOn        exit 124: somebody stopped waiting, and it is not over
     ├── AccessDenied
@@ -88,6 +92,9 @@ from typing import ClassVar
 
 _SHOWN = 60
 """How much of a text that somebody typed is repeated to them."""
+AFTER_A_CHANGE = (
+    "a running server keeps the configuration that it was started with: `mcp-agent server stop` after a change"
+)
 
 
 class McpAgentError(Exception):
@@ -421,14 +428,24 @@ class TurnFailed(SessionError):
 class TurnDeadlinePassed(SessionError):
     """The limit that the caller of a turn set; no layer of ours has one."""
 
-    def __init__(self, session_id: str, limit: timedelta, elapsed_seconds: float, *, kept: bool | None = None) -> None:
+    def __init__(
+        self,
+        session_id: str,
+        limit: timedelta,
+        elapsed_seconds: float,
+        *,
+        kept: bool | None = None,
+        waited_for: str | None = None,
+    ) -> None:
         """`kept`: whether the session can be used on; None where that is not the question."""
         self.session_id, self.limit, self.elapsed_seconds, self.kept = session_id, limit, elapsed_seconds, kept
+        self.waited_for = waited_for
+        why = f"{waited_for} when the time was over; " if waited_for else ""
         after = {True: "; the session shows its prompt again", False: "; the session did not come back and was stopped"}
         ended = "the turn was interrupted and does not go on"
         super().__init__(
             f"TIMEOUT: layer=turn_deadline owner=caller session={session_id} timeout={limit.total_seconds():g}s"
-            f" elapsed={elapsed_seconds:.1f}s: {ended}{after[kept] if kept is not None else ''};"
+            f" elapsed={elapsed_seconds:.1f}s: {why}{ended}{after[kept] if kept is not None else ''};"
             f" what its tools did stays done: see `mcp-agent calls list --session {session_id}`"
         )
 
@@ -538,7 +555,18 @@ class UnknownAgent(ExecutionError):
     def __init__(self, name: str, configured: Sequence[str]) -> None:
         self.name, self.configured = name[:_SHOWN], tuple(configured)
         known = ", ".join(self.configured) or "none"
-        super().__init__(f"no agent {self.name!r} is configured; configured: {known} (see [agents.<name>])")
+        super().__init__(
+            f"no agent {self.name!r} is configured; configured: {known} (see [agents.<name>]); {AFTER_A_CHANGE}"
+        )
+
+
+class WorktreeNotMade(ExecutionError):
+    def __init__(self, source: Path, problem: str) -> None:
+        self.source, self.problem = source, problem
+        super().__init__(
+            f"no git worktree of {source} was made: {problem}; an agent with `worktree` works in a git repository that"
+            " has a commit: name another directory, or leave `worktree` out of its configuration"
+        )
 
 
 class BadDeadline(ExecutionError):
@@ -586,12 +614,36 @@ class ExecutionsUnusable(ExecutionError):
         super().__init__(f"the record of executions {path}: {problem}")
 
 
+class ExecutionUnreadable(ExecutionsUnusable):
+    """The row is left as it is, and the others are not concerned."""
+
+    def __init__(self, path: Path, execution_id: str) -> None:
+        self.execution_id = execution_id[:_SHOWN]
+        super().__init__(path, f"execution {self.execution_id} cannot be read, and was left as it is")
+
+
+class EndNotWritten(ExecutionsUnusable):
+    """For whoever waits for an end that has come, and is not on record yet."""
+
+    def __init__(self, execution_id: str, path: Path, problem: str) -> None:
+        self.execution_id = execution_id
+        ended = f"nothing of execution {execution_id} runs any more, and that is written as soon as it can be"
+        super().__init__(path, f"{problem}; {ended}")
+
+
 class EngineUnavailable(ExecutionError):
     """What was acknowledged is kept, and handed over when the database answers."""
 
     def __init__(self, database: str, problem: str) -> None:
         self.database, self.problem = database, problem
         super().__init__(f"the database of executions ({database}) does not answer: {problem}")
+
+
+class EngineReplaced(EngineUnavailable):
+    """What is open is not what stands there: it must be opened anew."""
+
+    def __init__(self, database: str) -> None:
+        super().__init__(database, "its file was removed or replaced; it is opened again")
 
 
 class ExecutionEnded(ExecutionError):

@@ -43,7 +43,9 @@ AnyProvider = Annotated[
 ]
 Probes = Annotated[
     list[str] | None,
-    typer.Option("--probe", metavar="NAME", help="Ask only this one, in a session of its own; repeatable."),
+    typer.Option(
+        "--probe", metavar="NAME", help="Ask only this one, after the one that starts the session; repeatable."
+    ),
 ]
 ListProbes = Annotated[
     bool, typer.Option("--list-probes", callback=_list_probes, is_eager=True, help="Say what each probe proves.")

@@ -1,7 +1,7 @@
 """`mcp-agent test adapter-conformance`: what every adapter must get right, asked of one."""
 
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from importlib import import_module
 from typing import Annotated, Protocol, cast
 
@@ -15,6 +15,7 @@ from mcp_agent.cli.context import print_json
 from mcp_agent.cli.options import AsJson, Model
 from mcp_agent.cli.stopping import run_until_signal
 from mcp_agent.registry import load_all
+from mcp_agent.scenarios.one_line import one_line
 from mcp_agent.scenarios.options import ChatOptions, Listener
 from mcp_agent.scenarios.results import MARKS, ProbeResult, Result, ScenarioReport
 
@@ -74,6 +75,8 @@ def _listener(console: Console) -> Listener:
             console.print(Text(f"{'begins':12}{name}"))
 
     def answered(answer: ProbeResult) -> None:
+        if answer.result is Result.NOT_RUN and not answer.elapsed_seconds:
+            return  # it was not begun: the conclusion tells of all such together
         line = Text.assemble((f"{answer.result:12}", MARKS[answer.result]), answer.name)
         line.append(f"  {answer.elapsed_seconds:.1f} s" if answer.elapsed_seconds else "", style="dim")
         console.print(line)
@@ -90,8 +93,9 @@ def _listener(console: Console) -> Listener:
 def _conclude(console: Console, report: ScenarioReport) -> None:
     """How many of each, what did not pass, and the one line that says what it comes to."""
     open_questions = [answer for answer in report.probes if answer.result is not Result.PASSED]
-    if open_questions:
-        console.print(_table(open_questions))
+    told_below = [answer for answer in open_questions if answer.reason == report.reason]
+    if len(told_below) < len(open_questions):
+        console.print(_table([answer for answer in open_questions if answer not in told_below]))
     counts = {result: sum(answer.result is result for answer in report.probes) for result in Result}
     subject = f"{report.provider} {report.provider_version or ''}".strip()
     line = Text(f"{report.result}", style=MARKS[report.result])
@@ -103,7 +107,18 @@ def _conclude(console: Console, report: ScenarioReport) -> None:
 
 def _table(answers: list[ProbeResult]) -> Table:
     table = Table("question", "result", "why", box=None, pad_edge=False)
-    for answer in answers:
-        why = (answer.reason or "").splitlines() or [""]
-        table.add_row(answer.name, Text(answer.result, style=MARKS[answer.result]), why[0][:_SHOWN_REASON])
+    for alike in _folded(answers):
+        answer, count = alike[0], len(alike)
+        name = answer.name if count == 1 else f"{count} questions"
+        why = one_line((answer.reason or "").partition("\n")[0], longest=_SHOWN_REASON)
+        table.add_row(name, Text(answer.result, style=MARKS[answer.result]), Text(why))
     return table
+
+
+def _folded(answers: Sequence[ProbeResult]) -> list[list[ProbeResult]]:
+    """Those that are alike in result and reason together; each that failed stands alone."""
+    groups: dict[object, list[ProbeResult]] = {}
+    for answer in answers:
+        failed = answer.result is Result.FAILED
+        groups.setdefault((answer.name, failed) if failed else (answer.result, answer.reason), []).append(answer)
+    return list(groups.values())

@@ -8,7 +8,7 @@ import typer
 
 from mcp_agent.cli.context import client, print_json, sessions_may_live, state_directory
 from mcp_agent.cli.options import AsJson
-from mcp_agent.cli.phrases import number_of
+from mcp_agent.cli.phrases import counted, number_of
 from mcp_agent.errors import ServerUnreachable
 from mcp_agent.server.starting import holds_lock
 
@@ -62,11 +62,13 @@ def stop(
     except ServerUnreachable:
         if holds_lock(state_directory()):
             raise
-        done = {"stopped_sessions": 0, "was_running": False}
+        done = {"stopped_sessions": 0, "cancelled_executions": 0, "was_running": False}
     if as_json:
         print_json(done)
     else:
-        typer.echo("stopped" if done["was_running"] else "not running")
+        cancelled = cast("int", done["cancelled_executions"])
+        told = f"stopped; {counted(cancelled, 'execution')} cancelled" if cancelled else "stopped"
+        typer.echo(told if done["was_running"] else "not running")
     if alive := cast("list[str]", done.get("still_alive", [])):
         names = ", ".join(alive)
         typer.echo(f"mcp-agent: the server was stopped, and processes of these sessions live still: {names}", err=True)

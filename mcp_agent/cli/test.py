@@ -97,7 +97,7 @@ def _conclude(console: Console, done: _ChatRun) -> None:
     for report in done.reports:
         console.print(_conclusion(report))
         if report.exit_code and report.reason is None:
-            console.print(Text(f"{'to do':>6}: {advice(report.exit_code)}"))
+            console.print(Text(f"{'to do':>6}: {advice(report.exit_code, report.probes)}"))
     if done.page is not None:
         console.print(Text(f"report: {done.page}"))
 

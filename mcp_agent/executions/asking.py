@@ -1,7 +1,8 @@
 """What somebody asks for when an execution is started, checked and made a record before anything is begun."""
 
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
@@ -9,7 +10,15 @@ from pathlib import Path
 from mcp_agent import config as configured
 from mcp_agent.adapter import Adapter
 from mcp_agent.calls.digest import digest
-from mcp_agent.errors import BadDeadline, SendRefused, TooDeep, UnknownAgent, UsageError
+from mcp_agent.errors import (
+    AFTER_A_CHANGE,
+    BadConfiguration,
+    BadDeadline,
+    SendRefused,
+    TooDeep,
+    UnknownAgent,
+    UsageError,
+)
 from mcp_agent.executions.records import Child, DeliveryState, ExecutionRecord, new_execution_id
 from mcp_agent.executions.store import ChildSecrets
 from mcp_agent.sessions.environment import for_session
@@ -17,6 +26,8 @@ from mcp_agent.sessions.input.sending import check_text
 from mcp_agent.sessions.record import SessionOptions
 from mcp_agent.sessions.starting.asking import check_asked
 from mcp_agent.sessions.starting.launching import check_working_directory, find_executable
+
+LONGEST_DEADLINE = timedelta(days=3650)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +73,8 @@ class Admission:
     look_ups: frozenset[str] = frozenset()
     """Tools that every agent has, however few others are configured for it."""
     clock: Callable[[], float] = time.time
+    tools: frozenset[str] | None = None
+    """All that this server has; None: any name is taken."""
 
     def record_of(self, wish: Wish, caller: Caller) -> tuple[ExecutionRecord, ChildSecrets]:
         """The record and what its child is launched with. Raises `UsageError` and its kind, with nothing kept."""
@@ -69,6 +82,7 @@ class Admission:
         if caller.depth > most:
             raise TooDeep(caller.depth, most)
         agent = self._agent(wish.agent)
+        self._check_tools(wish, agent)
         child = self._child(wish, agent, caller)
         instructions = _prompt(agent, wish.instructions)
         self._check(child, instructions, caller.options)
@@ -76,6 +90,7 @@ class Admission:
         record = ExecutionRecord(
             id=new_execution_id(),
             instructions=instructions,
+            standing=len(instructions) - len(wish.instructions),
             child=child,
             digest=_digest(wish, child),
             created_at=now,
@@ -91,12 +106,34 @@ class Admission:
         endpoint = caller.options.endpoint
         return record, ChildSecrets(caller.options.environment, endpoint.api_key if endpoint else None)
 
+    def is_same(self, wish: Wish, caller: Caller, earlier: ExecutionRecord) -> bool:
+        """Whether the wish is the one that this execution was started for, whatever was configured since."""
+        kept = earlier.child
+        if wish.agent is not None and wish.agent == earlier.agent:
+            place, model = wish.working_directory or kept.working_directory, wish.model or kept.model
+            if _digest(wish, replace(kept, working_directory=place, model=model)) == earlier.digest:
+                return True
+        agent = self.config.agents.get(wish.agent) if wish.agent else None
+        return _digest(wish, self._child(wish, agent, caller)) == earlier.digest
+
     def _agent(self, name: str | None) -> configured.Agent | None:
         if name is None:
             return None
         if name not in self.config.agents:
             raise UnknownAgent(name, sorted(self.config.agents))
         return self.config.agents[name]
+
+    def _check_tools(self, wish: Wish, agent: configured.Agent | None) -> None:
+        if problem := self._unknown(wish.tools):
+            raise UsageError(problem)
+        if agent and (problem := self._unknown(agent.tools)):
+            raise BadConfiguration(f"[agents.{wish.agent}] tools", f"{problem}; {AFTER_A_CHANGE}")
+
+    def _unknown(self, names: Collection[str] | None) -> str | None:
+        """What is wrong with these names of tools; None when nothing is."""
+        if self.tools is None or not (unknown := sorted(set(names or ()) - self.tools)):
+            return None
+        return f"no tool {', '.join(unknown)}; this server has: {', '.join(sorted(self.tools)) or 'none'}"
 
     def _child(self, wish: Wish, agent: configured.Agent | None, caller: Caller) -> Child:
         inherited = caller.options
@@ -160,15 +197,23 @@ def _within(wished: frozenset[str] | None, inherited: frozenset[str] | None) -> 
 
 def _deadline(wish: Wish, agent: configured.Agent | None, now: float) -> float | None:
     if wish.deadline_at is not None:
+        if not math.isfinite(wish.deadline_at):
+            raise BadDeadline(f"is no time: {wish.deadline_at}")
         if wish.deadline_at <= now:
             raise BadDeadline("is in the past")
-        return wish.deadline_at
+        return _bounded(wish.deadline_at, now)
     limit = wish.deadline or (agent.deadline if agent else None)
     if limit is None:
         return None
     if limit <= timedelta(0):
         raise BadDeadline("must be later than now")
-    return now + limit.total_seconds()
+    return _bounded(now + limit.total_seconds(), now)
+
+
+def _bounded(deadline: float, now: float) -> float:
+    if deadline - now > LONGEST_DEADLINE.total_seconds():
+        raise BadDeadline(f"is more than {LONGEST_DEADLINE.days} days away")
+    return deadline
 
 
 def _digest(wish: Wish, child: Child) -> str:

@@ -10,7 +10,7 @@ import anyio
 import anyio.to_thread
 
 from mcp_agent.adapter import ModelEndpoint
-from mcp_agent.errors import BadWorkingDirectory, TmuxUnavailable, UnknownSession
+from mcp_agent.errors import TmuxUnavailable, UnknownSession, WorktreeNotMade
 from mcp_agent.executions.records import Child, ExecutionRecord
 from mcp_agent.executions.store import ChildSecrets, ExecutionStore
 from mcp_agent.sessions.live import LiveSession
@@ -54,23 +54,30 @@ class Children:
         message = await anyio.to_thread.run_sync(self.sessions.store.message, record.message_id)
         if message is not None:
             return self.sessions.get(message.session_id)
-        if any(unadopted.execution == record.id for unadopted in self.sessions.unadopted):
+        if self._is_unadopted(record):
             raise TmuxUnavailable(f"the session of execution {record.id} is not adopted yet")
-        return self.living(record)
+        return self.living(record.id)
 
-    def living(self, record: ExecutionRecord) -> LiveSession | None:
+    def living(self, execution_id: str) -> LiveSession | None:
         """The session that was started for it, as long as it lives."""
-        found = (one for one in self.sessions.all() if one.record.execution == record.id and one.over is None)
+        found = (one for one in self.sessions.all() if one.record.execution == execution_id and one.over is None)
         return next(found, None)
+
+    def is_without(self, record: ExecutionRecord) -> bool:
+        """Whether it has no session, and had none that came up: its prompt was given to nobody."""
+        return record.session_id is None and self.living(record.id) is None and not self._is_unadopted(record)
 
     def known(self, record: ExecutionRecord) -> LiveSession | None:
         """Its session as far as anybody knows one, without a look at the disk."""
         if record.session_id is None:
-            return self.living(record)
+            return self.living(record.id)
         try:
             return self.sessions.get(record.session_id)
         except (UnknownSession, TmuxUnavailable):
             return None
+
+    def _is_unadopted(self, record: ExecutionRecord) -> bool:
+        return any(unadopted.execution == record.id for unadopted in self.sessions.unadopted)
 
     async def _start(self, record: ExecutionRecord) -> LiveSession:
         child = record.child
@@ -103,7 +110,10 @@ def _options(record: ExecutionRecord, child: Child, *, place: Path, secrets: Chi
 
 
 def make_worktree(source: Path, place: Path, execution_id: str) -> None:
-    """A worktree on a branch of its own; one that an earlier server made is used again. Blocks."""
+    """A worktree on a branch of its own; one that an earlier server made is used again. Blocks.
+
+    Raises `WorktreeNotMade`.
+    """
     if place.is_dir():
         return
     place.parent.mkdir(mode=0o700, exist_ok=True)
@@ -117,8 +127,10 @@ def make_worktree(source: Path, place: Path, execution_id: str) -> None:
             timeout=GIT_WITHIN.total_seconds(),
             stdin=subprocess.DEVNULL,
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise BadWorkingDirectory(source, f"has no git worktree made: {error}") from error
+    except OSError as error:
+        raise WorktreeNotMade(source, f"git cannot be run ({error.strerror})") from error
+    except subprocess.TimeoutExpired as error:
+        raise WorktreeNotMade(source, f"git was not done within {GIT_WITHIN.total_seconds():g}s") from error
     if done.returncode != 0:
-        problem = (done.stderr.strip().splitlines() or ["git failed"])[-1]
-        raise BadWorkingDirectory(source, f"has no git worktree made: {problem}")
+        said = done.stderr.strip().splitlines()
+        raise WorktreeNotMade(source, f"git said {said[-1]!r}" if said else f"git ended with {done.returncode}")

@@ -12,19 +12,23 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
 import anyio.to_thread
 from anyio.from_thread import BlockingPortal
 
-from mcp_agent.errors import EngineUnavailable, UnknownExecution
+from mcp_agent.errors import EngineReplaced, EngineUnavailable, UnknownExecution
 from mcp_agent.executions import dbos_loading
 from mcp_agent.executions.engine import OVER, Engine, Job, JobState, OpenEngine, Progress, Work
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+FileIdentity = tuple[int, int]
+"""Device and inode."""
 
 QUEUE = "mcp-agent-executions"
 WORKFLOW = "mcp-agent-execution"
@@ -57,6 +61,8 @@ class DbosSettings:
     """The same for people, without one."""
     executor_id: str
     concurrency: int
+    file: Path | None = None
+    """The database's own, where it is one on this machine."""
 
     @property
     def queue(self) -> str:
@@ -71,6 +77,8 @@ class DbosEngine:
     settings: DbosSettings
     dbos: Any
     workflow: Any
+    file: FileIdentity | None = None
+    """The file that is open."""
 
     async def start(self, job: Job) -> None:
         await self._ask(lambda: self._enqueue(job))
@@ -107,6 +115,9 @@ class DbosEngine:
             self.dbos.DBOS.enqueue_workflow(self.settings.queue, self.workflow, job.id, job.payload, job.lane)
 
     async def _ask(self, question: Callable[[], T]) -> T:
+        """Raises `EngineReplaced` too: SQLite reads on from a file that is gone, and writes nothing any more."""
+        if self.file != _identity(self.settings.file):
+            raise EngineReplaced(self.settings.shown)
         return await in_time(question, self.settings.shown)
 
 
@@ -136,7 +147,7 @@ async def _open(settings: DbosSettings, work: Work) -> AsyncGenerator[Engine]:
             trouble = error
         else:
             try:
-                yield DbosEngine(settings, dbos, workflow)
+                yield DbosEngine(settings, dbos, workflow, _identity(settings.file))
             finally:
                 with anyio.CancelScope(shield=True):
                     # Broken off first: what DBOS sees cancelled stays pending, for the next server to go on with.
@@ -193,6 +204,15 @@ def _destroy(dbos: Any) -> None:
 def _progress(status: Any) -> Progress:
     state = _STATES.get(status.status, JobState.FAILED)
     return Progress(status.workflow_id, state, status.output if state is JobState.DONE else None)
+
+
+def _identity(file: Path | None) -> FileIdentity | None:
+    """Which file stands there; None: none."""
+    try:
+        found = file.stat() if file is not None else None
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino) if found is not None else None
 
 
 def _first_line(error: Exception) -> str:

@@ -4,6 +4,7 @@ A wall clock that jumps ahead of the time that really passed, since somebody set
 at once: whoever can still finish has some time to.
 """
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -31,7 +32,7 @@ class Deadlines:
     """On the loop's clock."""
 
     def watch(self, record: ExecutionRecord) -> None:
-        if record.deadline_at is not None:
+        if record.deadline_at is not None and math.isfinite(record.deadline_at):
             self._due[record.id] = record.deadline_at
             changed, self._changed = self._changed, anyio.Event()
             changed.set()

@@ -12,7 +12,7 @@ from datetime import timedelta
 import anyio
 import anyio.to_thread
 
-from mcp_agent.errors import EngineUnavailable, ExecutionsUnusable
+from mcp_agent.errors import EngineReplaced, EngineUnavailable, ExecutionsUnusable
 from mcp_agent.executions.engine import OVER, Engine, Job, OpenEngine, Work
 from mcp_agent.executions.records import UNFINISHED, ExecutionRecord, ExecutionState
 from mcp_agent.executions.store import ExecutionStore
@@ -90,14 +90,23 @@ class Driving:
                 while self._waiting:
                     await self._hand_over(engine, next(iter(self._waiting.values())))
                 self.trouble = None
+            except EngineReplaced as error:
+                self._is_troubled(error)
+                await anyio.sleep(TRY_AGAIN_AFTER.total_seconds())
+                return
             except EngineUnavailable as error:
                 self._is_troubled(error)
                 await anyio.sleep(TRY_AGAIN_AFTER.total_seconds())
             else:
                 with anyio.move_on_after(LINGERS_FOR.total_seconds()):
                     await woken.wait()
-                if not (self._waiting or await self._unfinished()):
+                unfinished = await self._unfinished()
+                if not (self._waiting or unfinished):
                     return
+                # An engine that lost its file says so only when it is given something.
+                for record in unfinished:
+                    if record.state is ExecutionState.QUEUED:
+                        self._waiting.setdefault(record.id, record)
 
     async def _no_more_come(self) -> None:
         """Let a burst of calls be answered first: handing one over takes longer than acknowledging it."""

@@ -122,6 +122,8 @@ class ExecutionRecord:
     digest: str
     """What a second use of its idempotency key must be equal to."""
     created_at: float
+    standing: int = 0
+    """How many characters of `instructions` are those of its agent, which stand before its caller's."""
     agent: str | None = None
     """The configured agent; None for an ad-hoc one."""
     parent_session: str | None = None
@@ -144,6 +146,11 @@ class ExecutionRecord:
     @property
     def is_finished(self) -> bool:
         return self.state in FINISHED
+
+    @property
+    def task(self) -> str:
+        """What its caller said."""
+        return self.instructions[self.standing :]
 
     @property
     def message_id(self) -> str:

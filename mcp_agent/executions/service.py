@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 
@@ -12,18 +12,26 @@ import anyio.to_thread
 from anyio.abc import TaskGroup
 
 from mcp_agent.config import Config
-from mcp_agent.errors import ExecutionsUnusable, TmuxUnavailable, UnknownExecution
+from mcp_agent.errors import (
+    ExecutionsUnusable,
+    ExecutionUnreadable,
+    IdempotencyKeyReused,
+    McpAgentError,
+    TmuxUnavailable,
+    UnknownExecution,
+)
 from mcp_agent.executions.asking import Admission, Caller, Wish
 from mcp_agent.executions.callers import caller_of
 from mcp_agent.executions.children import ASK_AGAIN_AFTER, Children
 from mcp_agent.executions.deadlines import Deadlines
 from mcp_agent.executions.delivery import Delivery
 from mcp_agent.executions.driving import Driving
-from mcp_agent.executions.ending import Ending, Why
+from mcp_agent.executions.ending import CANCEL, Ending, Order
 from mcp_agent.executions.engine import Job, OpenEngine
 from mcp_agent.executions.live_children import LiveChildren
+from mcp_agent.executions.moving import WRITE_AGAIN_AFTER, Moves
 from mcp_agent.executions.records import UNFINISHED, ExecutionRecord, ExecutionState
-from mcp_agent.executions.step import Ended, Step, lost
+from mcp_agent.executions.step import Ended, Step, at_fault, lost
 from mcp_agent.executions.store import ExecutionStore
 from mcp_agent.sessions.live import LiveSession
 from mcp_agent.sessions.manager import SessionManager
@@ -32,20 +40,19 @@ log = logging.getLogger(__name__)
 
 SLOW_DISK = timedelta(milliseconds=5)
 """A disk that takes longer for a row must not hold up the loop."""
-WRITE_AGAIN_AFTER = timedelta(seconds=2)
 KEPT_FOR = timedelta(days=30)
 
 
 @dataclass(slots=True, eq=False)
 class Running:
-    """The work of one execution in this server. `why` says who ends it."""
+    """The work of one execution in this server. `order` says who ends it."""
 
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
-    why: Why | None = None
+    order: Order | None = None
 
-    def end(self, why: Why) -> None:
-        if self.why is None:
-            self.why = why
+    def end(self, order: Order) -> None:
+        if self.order is None:
+            self.order = order
             self.scope.cancel()
 
 
@@ -60,6 +67,8 @@ class Executions:
     open_engine: OpenEngine
     look_ups: frozenset[str] = frozenset()
     """Tools that every agent has, however few others are configured for it."""
+    tools: frozenset[str] | None = None
+    """All that sessions can have; None: any name is taken."""
     live_children: LiveChildren = field(default_factory=LiveChildren)
     clock: Callable[[], float] = time.time
     children: Children = field(init=False)
@@ -68,8 +77,9 @@ class Executions:
     _admission: Admission = field(init=False)
     _deadlines: Deadlines = field(init=False)
     _ending: Ending = field(init=False)
+    _moves: Moves = field(init=False)
     _running: dict[str, Running] = field(default_factory=dict)
-    _wanted: dict[str, Why] = field(default_factory=dict)
+    _wanted: dict[str, Order] = field(default_factory=dict)
     """Ends that somebody asked for: work that is just being begun finds them here."""
     _locks: dict[str, anyio.Lock] = field(default_factory=dict)
     _changed: anyio.Event = field(default_factory=anyio.Event)
@@ -78,14 +88,20 @@ class Executions:
         self.children = Children(self.store, self.sessions)
         self.delivery = Delivery(self.store, self.sessions, self.owner)
         self.driving = Driving(self.store, self.open_engine, self._work, self._give_up)
-        self._admission = Admission(self.config, self.sessions.load_adapter, self.look_ups, self.clock)
+        self._admission = Admission(self.config, self.sessions.load_adapter, self.look_ups, self.clock, self.tools)
         self._deadlines = Deadlines(self._expire, self.clock)
         self._ending = Ending(self.children)
+        self._moves = Moves(self.store, self._has_changed)
 
     @property
     def trouble(self) -> str | None:
         """Why nothing new begins; None when nothing is in the way."""
         return self.driving.trouble
+
+    @property
+    def problems(self) -> list[str]:
+        """What is wrong with single executions on record."""
+        return [str(error) for error in self.store.unreadable.values()]
 
     def begin(self) -> None:
         """Go on with what an earlier server left. Sessions were adopted, or are being; the engine opens if needed."""
@@ -93,7 +109,7 @@ class Executions:
             self._deadlines.watch(record)
             self.live_children.add(record)
             if record.state is ExecutionState.CANCELLING:
-                self._end_soon(record.id, "cancel")
+                self._end_soon(record.id, CANCEL)
         for record in self.store.untold():
             if record.is_finished:
                 self.delivery.begin(record)
@@ -107,6 +123,8 @@ class Executions:
         The same idempotency key answers with the same execution. Raises `UsageError` and its kind, `UnknownAgent`,
         `BadDeadline`, `IdempotencyKeyReused`, `TooDeep`, `QueueFull` and `ExecutionsUnusable`, with nothing started.
         """
+        if earlier := await self._earlier(wish, caller):
+            return earlier
         record, secrets = self._admission.record_of(wish, caller)
         add = partial(self.store.add, record, secrets, most_unfinished=self.config.executions.most_unfinished)
         await anyio.lowlevel.checkpoint_if_cancelled()
@@ -119,6 +137,16 @@ class Executions:
             self.live_children.add(kept)
             self.driving.take(kept)
         return kept
+
+    async def _earlier(self, wish: Wish, caller: Caller) -> ExecutionRecord | None:
+        """The execution that this very wish started before, however little of it could be started now."""
+        if wish.idempotency_key is None:
+            return None
+        look = partial(self.store.of_key, wish.idempotency_key, parent=caller.session_id)
+        earlier = await anyio.to_thread.run_sync(look)
+        if earlier is not None and not self._admission.is_same(wish, caller, earlier):
+            raise IdempotencyKeyReused(wish.idempotency_key, earlier.id)
+        return earlier
 
     def caller_of(self, session: LiveSession, *, call_id: str | None) -> Caller:
         """Who a session's tool call stands for. Raises `NotResumable` when what it was started with is not kept."""
@@ -150,19 +178,22 @@ class Executions:
     async def cancel(self, execution_id: str, *, by: str = "owner") -> bool:
         """Stop an execution, and return when nothing of it runs any more; False when it had ended already.
 
-        Its session is stopped with all its processes. Executions that it started go on. Raises as `get` does.
+        Its session is stopped with all its processes. Executions that it started go on. Raises as `get` does, and
+        `EndNotWritten` when nothing of it runs any more and the disk does not take that.
         """
-        record = await self._move(execution_id, ExecutionState.CANCELLING, cancelled_by=by)
-        if record is not None:
-            self._tell(record, "execution.cancelling")
-        elif self.get(execution_id).state is ExecutionState.QUEUED:
-            await anyio.to_thread.run_sync(partial(self.store.note, execution_id, cancelled_by=by))
-        elif self.get(execution_id).is_finished:
+        record = self.get(execution_id)
+        if record.is_finished:
             return False
-        await self._end(execution_id, "cancel")
-        while not (await self.wait(execution_id, limit=timedelta(days=1))).is_finished:
-            pass
-        return self.get(execution_id).state is ExecutionState.CANCELLED
+        if cancelling := await self._moves.note_cancel(record, by=by):
+            self._tell(cancelling, "execution.cancelling")
+        await self._end(execution_id, CANCEL)
+        while True:
+            changed, record = self._changed, self.get(execution_id)
+            if record.is_finished:
+                return record.state is ExecutionState.CANCELLED
+            if error := self._moves.unwritten.get(execution_id):
+                raise error
+            await changed.wait()
 
     def descendants(self, session_id: str) -> list[ExecutionRecord]:
         """What the session has started that is not over, and all that this has started in its turn."""
@@ -179,7 +210,10 @@ class Executions:
         """Cancel these, and return when nothing of them runs; how many were not over."""
 
         async def cancel(execution_id: str) -> None:
-            await self.cancel(execution_id, by=by)
+            try:
+                await self.cancel(execution_id, by=by)
+            except ExecutionsUnusable as error:
+                log.warning("%s", error)
 
         async with anyio.create_task_group() as group:
             for record in records:
@@ -200,7 +234,7 @@ class Executions:
         async with self._lock(job.id):
             try:
                 record = await anyio.to_thread.run_sync(self.get, job.id)
-            except UnknownExecution:
+            except (UnknownExecution, ExecutionUnreadable):
                 return "unknown"
             if not record.is_finished:
                 record = await self._to_its_end(record)
@@ -210,11 +244,11 @@ class Executions:
         running = self._running[record.id] = Running()
         try:
             if record.state is ExecutionState.CANCELLING:
-                running.end("cancel")
+                running.end(CANCEL)
             elif record.id in self._wanted:
                 running.end(self._wanted[record.id])
             elif record.state is ExecutionState.QUEUED:
-                begun = await self._move(record.id, ExecutionState.RUNNING, started_at=self.clock())
+                begun = await self._moves.move(record.id, ExecutionState.RUNNING, started_at=self.clock())
                 if begun is None:
                     return self.get(record.id)
                 record = begun
@@ -223,7 +257,7 @@ class Executions:
             with running.scope:
                 ended = await self._step(record)
             if ended is None:
-                ended = await self._ended(record.id, running.why or "cancel")
+                ended = await self._ended(record.id, running.order or CANCEL)
             return await self._finish(record.id, ended)
         finally:
             del self._running[record.id]
@@ -231,34 +265,51 @@ class Executions:
     async def _step(self, record: ExecutionRecord) -> Ended:
         try:
             return await Step(self.children).run(record)
-        except Exception as error:  # foreign code: an installed adapter may raise anything, and it ends no server
+        except Exception:  # foreign code: an installed adapter may raise anything, and it ends no server
             log.exception("execution %s", record.id)
-            return lost(f"something went wrong: {type(error).__name__}; the details are in the server's log")
+            return at_fault(self.sessions.state.log, prompted=not self.children.is_without(self.get(record.id)))
 
-    async def _ended(self, execution_id: str, why: Why) -> Ended:
+    async def _ended(self, execution_id: str, order: Order) -> Ended:
         """Stop what runs; a tmux that does not answer is asked again until it does."""
         while True:
             try:
-                return await self._ending.end(self.get(execution_id), why)
+                record = self.get(execution_id)
+                by = record.cancelled_by or self._moves.cancelled_by.get(execution_id)
+                return await self._ending.end(replace(record, cancelled_by=by), order)
             except TmuxUnavailable as error:
                 log.warning("execution %s: %s; trying again", execution_id, error)
                 await anyio.sleep(ASK_AGAIN_AFTER.total_seconds())
 
     def _expire(self, execution_id: str) -> None:
-        self._end_soon(execution_id, "turn_deadline")
+        self._end_soon(execution_id, self._ending.order_of_deadline(execution_id))
 
-    def _end_soon(self, execution_id: str, why: Why) -> None:
-        self.owner.start_soon(self._end, execution_id, why, name=f"end {execution_id}")
+    def _end_soon(self, execution_id: str, order: Order) -> None:
+        self.owner.start_soon(self._end_however, execution_id, order, name=f"end {execution_id}")
 
-    async def _end(self, execution_id: str, why: Why) -> None:
+    async def _end_however(self, execution_id: str, order: Order) -> None:
+        """What is wrong with one execution ends neither the server nor another one's deadline."""
+        while True:
+            try:
+                return await self._end(execution_id, order)
+            except ExecutionsUnusable as error:
+                log.warning("execution %s is not ended yet: %s", execution_id, error)
+                if isinstance(error, ExecutionUnreadable):
+                    return None
+            except McpAgentError as error:
+                log.warning("execution %s cannot be ended: %s", execution_id, error)
+                return None
+            await anyio.sleep(WRITE_AGAIN_AFTER.total_seconds())
+
+    async def _end(self, execution_id: str, order: Order) -> None:
         """Have the execution's work end, here or without an engine."""
-        self._wanted.setdefault(execution_id, why)
+        self._wanted.setdefault(execution_id, order)
         if running := self._running.get(execution_id):
-            running.end(why)
+            running.end(order)
             return
         async with self._lock(execution_id):
             if not self.get(execution_id).is_finished:
-                await self._finish(execution_id, await self._ended(execution_id, why))
+                ended = await self._ended(execution_id, order)
+                self.owner.start_soon(self._finish, execution_id, ended, name=f"finish {execution_id}")
                 await self.driving.forget(execution_id)
 
     def _give_up(self, record: ExecutionRecord) -> None:
@@ -269,27 +320,21 @@ class Executions:
     async def _finish(self, execution_id: str, ended: Ended) -> ExecutionRecord:
         self._deadlines.forget(execution_id)
         self._locks.pop(execution_id, None)
+        record = await self._moves.end(execution_id, ended.state, outcome=ended.outcome, ended_at=self.clock())
         self._wanted.pop(execution_id, None)
-        record = await self._move(execution_id, ended.state, outcome=ended.outcome, ended_at=self.clock())
         if record is None:
             return self.get(execution_id)
         log.info("execution %s: %s: %s", record.id, record.state, ended.outcome.reason)
         self._tell(record, "execution.ended", ended_by=ended.outcome.ended_by)
-        changed, self._changed = self._changed, anyio.Event()
-        changed.set()
+        self._has_changed()
         self.delivery.begin(record)
         self.live_children.remove(record)
         self.sessions.nudge(str(record.parent_session))
         return record
 
-    async def _move(self, execution_id: str, state: ExecutionState, **facts: object) -> ExecutionRecord | None:
-        """A record that cannot be written is tried again: what was acknowledged is never lost."""
-        while True:
-            try:
-                return await anyio.to_thread.run_sync(partial(self.store.move, execution_id, state, **facts))
-            except ExecutionsUnusable as error:
-                log.warning("execution %s: %s; trying again", execution_id, error)
-                await anyio.sleep(WRITE_AGAIN_AFTER.total_seconds())
+    def _has_changed(self) -> None:
+        changed, self._changed = self._changed, anyio.Event()
+        changed.set()
 
     def _lock(self, execution_id: str) -> anyio.Lock:
         return self._locks.setdefault(execution_id, anyio.Lock())

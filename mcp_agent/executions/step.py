@@ -6,12 +6,13 @@ placed at most once whatever dies meanwhile.
 
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 
 import anyio
 import anyio.to_thread
 
 from mcp_agent.adapter import TurnOutcome
-from mcp_agent.errors import McpAgentError, PromptReadyTimedOut, SessionEnded, UnknownMessage, UnknownSession
+from mcp_agent.errors import Internal, McpAgentError, PromptReadyTimedOut, SessionEnded, UnknownMessage, UnknownSession
 from mcp_agent.executions.children import Children
 from mcp_agent.executions.records import EndedBy, ExecutionRecord, ExecutionState, Outcome
 from mcp_agent.sessions.input.messages import ARRIVED, OPEN, Message, MessageState
@@ -110,14 +111,27 @@ def _never_ran(session: LiveSession, message: Message) -> Ended:
     return failed(message.reason or "its prompt was refused", ended_by="session", owner="child")
 
 
+def state_told(session: LiveSession) -> str:
+    """The state with what is known of it: `waiting (permission)`."""
+    return f"{session.state} ({session.status.detail})" if session.status.detail else str(session.state)
+
+
 def failed(why: McpAgentError | str, *, ended_by: EndedBy, owner: str) -> Ended:
     if isinstance(why, SessionEnded) and "stopped" in why.how:
         return Ended(ExecutionState.CANCELLED, Outcome("session", "owner", str(why)))
     return Ended(ExecutionState.FAILED, Outcome(ended_by, owner, str(why)))
 
 
-def lost(why: str, *, ended_by: EndedBy = "session") -> Ended:
-    return Ended(ExecutionState.LOST, Outcome(ended_by, "child", why))
+def lost(why: str, *, ended_by: EndedBy = "session", owner: str = "child") -> Ended:
+    return Ended(ExecutionState.LOST, Outcome(ended_by, owner, why))
+
+
+def at_fault(log: Path, *, prompted: bool) -> Ended:
+    """What a fault of ours makes of an execution, which may have been `prompted` before it."""
+    fault = str(Internal(log))
+    if prompted:
+        return lost(fault, owner="mcp-agent")
+    return failed(f"{fault}; nothing of it was run", ended_by="session", owner="mcp-agent")
 
 
 def _outcome(turn: Turn, ended_by: EndedBy, owner: str, reason: str) -> Outcome:

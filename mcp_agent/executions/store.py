@@ -4,9 +4,10 @@ Every change is on the disk on return. A state follows another only as `records.
 transaction: whoever comes too late is told so, and changes nothing. Methods may be called from any thread.
 """
 
+import logging
 import sqlite3
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,10 +17,12 @@ from typing import Self
 from pydantic import TypeAdapter, ValidationError
 
 from mcp_agent.database import transaction
-from mcp_agent.errors import ExecutionsUnusable, IdempotencyKeyReused, QueueFull, UnknownExecution
+from mcp_agent.errors import ExecutionUnreadable, IdempotencyKeyReused, QueueFull, UnknownExecution
 from mcp_agent.executions import file as sql
 from mcp_agent.executions.file import EXECUTIONS
 from mcp_agent.executions.records import FINISHED, DeliveryState, ExecutionRecord, ExecutionState, may_follow
+
+log = logging.getLogger(__name__)
 
 OWNER_SCOPE = "owner"
 
@@ -39,13 +42,18 @@ _SECRETS = TypeAdapter(ChildSecrets)
 
 @dataclass(slots=True, eq=False)
 class ExecutionStore:
-    """One server's record of executions. Every method raises `ExecutionsUnusable`."""
+    """One server's record of executions. Every method raises `ExecutionsUnusable`.
+
+    A row that cannot be read is left out by whatever answers several, and `ExecutionUnreadable` where it is asked for.
+    """
 
     path: Path
     connection: sqlite3.Connection = field(repr=False)
     clock: Callable[[], float] = time.time
     write_seconds: float = 0.0
     """How long the disk took for the newest change."""
+    unreadable: dict[str, ExecutionUnreadable] = field(default_factory=dict)
+    """The rows that were left out."""
     _lock: Lock = field(default_factory=Lock, repr=False)
 
     @classmethod
@@ -111,6 +119,11 @@ class ExecutionStore:
         with self._reading():
             return self._known(execution_id)
 
+    def of_key(self, key: str, *, parent: str | None) -> ExecutionRecord | None:
+        """The execution that this caller started with this idempotency key."""
+        with self._reading():
+            return self._one(sql.OF_KEY, parent or OWNER_SCOPE, key)
+
     def of_call(self, call_id: str) -> ExecutionRecord | None:
         """The execution that this tool call started."""
         with self._reading():
@@ -138,16 +151,16 @@ class ExecutionStore:
             conditions.append(f"state IN ({', '.join('?' * len(states))})")
             values.extend(states)
         where = " AND ".join(conditions)
-        query = f"SELECT facts FROM executions WHERE {where} ORDER BY seq DESC LIMIT ?"
+        query = f"SELECT id, CAST(facts AS BLOB) FROM executions WHERE {where} ORDER BY seq DESC LIMIT ?"
         with self._reading():
             rows = self.connection.execute(query, (*values, -1 if limit is None else limit)).fetchall()
-        return [record for (facts,) in reversed(rows) if (record := self._read(facts)) is not None]
+        return list(self._readable(reversed(rows)))
 
     def untold(self) -> list[ExecutionRecord]:
         """Those whose parents are still to be told."""
         with self._reading():
             rows = self.connection.execute(sql.UNTOLD).fetchall()
-        return [record for (facts,) in rows if (record := self._read(facts)) is not None]
+        return list(self._readable(rows))
 
     def prune(self, before: float) -> int:
         """Forget what has ended and was started before this epoch; how many there were."""
@@ -174,13 +187,22 @@ class ExecutionStore:
 
     def _one(self, query: str, *values: object) -> ExecutionRecord | None:
         found = self.connection.execute(query, values).fetchone()
-        return self._read(found[0]) if found else None
+        return self._read(*found) if found else None
 
-    def _read(self, facts: str) -> ExecutionRecord:
+    def _readable(self, rows: Iterable[tuple[str, bytes]]) -> Iterator[ExecutionRecord]:
+        for execution_id, facts in rows:
+            try:
+                yield self._read(execution_id, facts)
+            except ExecutionUnreadable as error:
+                if execution_id not in self.unreadable:
+                    log.error("%s", error)  # noqa: TRY400  where it stands says all
+                self.unreadable[execution_id] = error
+
+    def _read(self, execution_id: str, facts: bytes) -> ExecutionRecord:
         try:
             return _RECORD.validate_json(facts)
         except ValidationError as error:
-            raise ExecutionsUnusable(self.path, "an execution on record cannot be read") from error
+            raise ExecutionUnreadable(self.path, execution_id) from error
 
     @contextmanager
     def _reading(self) -> Iterator[None]:

@@ -4,8 +4,6 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
-import anyio
-
 from mcp_agent import registry
 from mcp_agent.adapter import Adapter
 from mcp_agent.errors import (
@@ -17,6 +15,7 @@ from mcp_agent.scenarios.chat.chat import Chat
 from mcp_agent.scenarios.chat.choosing import chosen
 from mcp_agent.scenarios.chat.running import Running
 from mcp_agent.scenarios.driver import Driver
+from mcp_agent.scenarios.failures import connected
 from mcp_agent.scenarios.model.server import ScriptedModel
 from mcp_agent.scenarios.options import ChatOptions, Listener
 from mcp_agent.scenarios.probes import PROBES
@@ -81,7 +80,7 @@ def why_not(options: ChatOptions, adapter: Adapter) -> McpAgentError | None:
 async def _chat(options: ChatOptions, adapter: Adapter, listener: Listener) -> AsyncGenerator[Chat]:
     async with workspace(options.parent, keep=options.keep_session) as space:
         environment = space.environment(options.environment)
-        client = await anyio.to_thread.run_sync(lambda: Client.connect(space.state, environ=environment))
+        client = await connected(space, environment, keep=options.keep)
         for warning in limit_warnings(client.server):
             listener.say(f"warning: {warning}")
         async with _model_server(options) as model, closing(client):

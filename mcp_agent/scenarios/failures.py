@@ -8,13 +8,23 @@ from pathlib import Path
 
 import anyio
 
-from mcp_agent.errors import McpAgentError, RemoteError
+from mcp_agent.errors import McpAgentError, RemoteError, ServerError, ServerStartFailed
 from mcp_agent.scenarios.chat.chat import Chat
 from mcp_agent.scenarios.workspace import Workspace
+from mcp_agent.server.client import Client
 
 SHOWN_LINES = 12
+LOG_LINES = 3
 SHOWN_WITHIN = timedelta(seconds=10)
 LOG_PREFIX = "mcp-agent-server-"
+
+
+async def connected(space: Workspace, environment: Mapping[str, str], *, keep: bool) -> Client:
+    """A client of the run's own server, which is started. Raises `ServerError` with what is left of its log."""
+    try:
+        return await anyio.to_thread.run_sync(lambda: Client.connect(space.state, environ=environment))
+    except ServerStartFailed as error:
+        raise ServerError(with_log(str(error), space, keep=keep)) from error
 
 
 def told_by(error: McpAgentError) -> Mapping[str, object]:
@@ -22,6 +32,25 @@ def told_by(error: McpAgentError) -> Mapping[str, object]:
     fields = error.fields if isinstance(error, RemoteError) else {}
     lines = _last(str(fields.get("screen", "")).split("\n"))
     return {"screen": lines} if lines else {}
+
+
+def with_log(reason: str, space: Workspace, *, keep: bool) -> str:
+    """A reason that points at the server's log, which goes with the run, says how it is kept or where it was."""
+    log = str(space.state.log)
+    if log not in reason and "the server's log" not in reason:
+        return reason
+    if keep and (kept := _kept_log(space)) is not None:
+        return reason.replace(log, str(kept))
+    lines = [line.strip() for line in _last(_log_lines(space))[-LOG_LINES:]]
+    ending = f"; its last lines: {' / '.join(lines)}" if lines else ""
+    return f"{reason} (removed with this run; --keep keeps it){ending}"
+
+
+def _log_lines(space: Workspace) -> Sequence[str]:
+    try:
+        return space.state.log.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ()
 
 
 async def seen(chat: Chat, *, keep: bool) -> Mapping[str, object]:

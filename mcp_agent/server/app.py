@@ -96,7 +96,7 @@ async def show_server(runtime: RuntimeOf) -> Json:
         "socket": str(runtime.state.server_socket),
         "sessions": sum(session.status.end is None for session in runtime.sessions.all()),
         "running_calls": runtime.running.count,
-        "warnings": [*runtime.policy.warnings, *runtime.tool_problems],
+        "warnings": [*runtime.policy.warnings, *runtime.tool_problems, *runtime.executions.problems],
         "stopping": runtime.stop_requested.is_set(),
         "settings": dict(runtime.settings),
     }
@@ -108,15 +108,16 @@ async def stop_server(request: Request, runtime: RuntimeOf, *, now: bool = False
     # All of the request first: a client that is still sending does not hear the answer of a server that closes.
     await read_body(request)
     sessions = [session for session in runtime.sessions.all() if session.status.end is None]
-    ended, alive = 0, list[str]()
+    ended, executions, alive = 0, 0, list[str]()
     if now:
-        await runtime.executions.cancel_unfinished()
+        executions = await runtime.executions.cancel_unfinished()
         await runtime.sessions.stop_all()
         ended, alive = await end_unadopted(runtime.sessions, runtime.state)
         await runtime.running.cancel_all()
         await shell_evidence.end_all(runtime.state.calls, grace=GRACE)
     runtime.stop_requested.set()
-    return {"stopped_sessions": len(sessions) + ended if now else 0, **({"still_alive": alive} if alive else {})}
+    stopped = {"stopped_sessions": len(sessions) + ended if now else 0, "cancelled_executions": executions}
+    return {**stopped, **({"still_alive": alive} if alive else {})}
 
 
 @server_routes.get("/openapi.json")

@@ -2,13 +2,18 @@
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
 from urllib.parse import urlsplit
 
+import anyio.to_thread
+
 from mcp_agent.config import DATABASE_VARIABLE, Config
-from mcp_agent.errors import BadConfiguration
+from mcp_agent.errors import BadConfiguration, EngineUnavailable
 from mcp_agent.executions.dbos_engine import DbosSettings, dbos_engine
-from mcp_agent.executions.engine import OpenEngine
+from mcp_agent.executions.engine import Engine, OpenEngine, Work
 from mcp_agent.state import StateDirectory
 
 _SCHEMES = frozenset({"postgresql", "postgres"})
@@ -18,16 +23,30 @@ def engine_of(state: StateDirectory, config: Config, environ: Mapping[str, str])
     """The engine, not opened yet. Raises `BadConfiguration` for a database that is none of ours."""
     url = environ.get(DATABASE_VARIABLE) or config.executions.database_url
     executor_id = hashlib.sha256(os.fsencode(state.root)).hexdigest()[:12]
-    if url is None:
-        _make_private(state)
-        where, shown = f"sqlite:///{state.engine}", str(state.engine)
-    else:
-        where, shown = _checked(url), _shown(url)
-    return dbos_engine(DbosSettings(where, shown, executor_id, config.executions.concurrency))
+    most = config.executions.concurrency
+    if url is not None:
+        return dbos_engine(DbosSettings(_checked(url), _shown(url), executor_id, most))
+    settings = DbosSettings(f"sqlite:///{state.engine}", str(state.engine), executor_id, most, file=state.engine)
+    return partial(_open_private, state.engine, dbos_engine(settings))
 
 
-def _make_private(state: StateDirectory) -> None:
-    os.close(os.open(state.engine, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+@asynccontextmanager
+async def _open_private(path: Path, open_engine: OpenEngine, work: Work) -> AsyncGenerator[Engine]:
+    try:
+        await anyio.to_thread.run_sync(_make_private, path)
+    except OSError as error:
+        problem = f"{error.strerror or error}; move it away, and a new one is made"
+        raise EngineUnavailable(str(path), problem) from error
+    async with open_engine(work) as engine:
+        yield engine
+
+
+def _make_private(path: Path) -> None:
+    descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        os.fchmod(descriptor, 0o600)
+    finally:
+        os.close(descriptor)
 
 
 def _checked(url: str) -> str:

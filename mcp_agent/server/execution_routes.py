@@ -2,23 +2,26 @@
 
     POST /executions                                   StartExecution → Execution, at once and durably
     GET  /executions?unfinished_only&state&parent&limit → {"executions": [Execution, …]}, oldest first
-    GET  /executions/{id}?wait_seconds=S               → Execution: as it is now, or once it has ended within the wait
+    GET  /executions/{id}?wait_seconds=S               → Execution: as it is now, or once it has ended within the wait;
+                                                         with needs_person=B also once that is not so any more
     POST /executions/{id}/cancel?cascade=false         → Execution & {"cancelled": bool, "children": int}
     GET  /executions/{id}/logs                         → {"execution", "session", "screen", "turns", "calls"}
     GET  /agents                                       → {"agents": [{name, provider, model, …}]}, the configured ones
     POST /sessions/{id}/stop?cascade=false             also answers "executions": how many went on, or were cancelled
 
-An Execution is an object with `execution_id, agent, provider, model, instructions, working_directory, state, detail,
-parent_session, parent_execution, depth, session_id, turn_id, message_id, created_at, started_at, ended_at,
-deadline_at, idempotency_key, final_text, usage, ended_by, owner, reason, cause, delivery`: `detail` says what one that
-is not over waits for; `reason`, `ended_by` (the layer) and `owner` say why it ended, `cause` what a provider refused
-(`login, limited, other`), and `delivery` what became of telling its parent (`none, pending, claimed, sent, told,
-refused`). Errors: `UnknownExecution` (404), `UnknownAgent`,
+An Execution is an object with `execution_id, agent, provider, model, task, instructions, working_directory, state,
+detail, needs_person, parent_session, parent_execution, depth, session_id, turn_id, message_id, created_at, started_at,
+ended_at, deadline_at, idempotency_key, final_text, usage, ended_by, owner, reason, cause, delivery`: `task` is what its
+caller said, and `instructions` that with its agent's before it; `detail` says what one that is not over waits for, and
+`needs_person` whether that is somebody's answer; `reason`, `ended_by` (the layer) and `owner` say why it ended, `cause`
+what a provider refused (`login, limited, other`), and `delivery` what became of telling its parent (`none, pending,
+claimed, sent, told, refused`). Errors: `UnknownExecution` (404), `UnknownAgent`,
 `IdempotencyKeyReused`, `BadDeadline` (400), `TooDeep`, `QueueFull` (409), `ExecutionsUnusable` (503).
 """
 
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -27,15 +30,16 @@ import anyio.to_thread
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic import Field
 
-from mcp_agent.errors import TmuxError, UsageError
+from mcp_agent.errors import TmuxError, TmuxUnavailable, UsageError
 from mcp_agent.executions.asking import Caller, Wish
 from mcp_agent.executions.records import UNFINISHED, ExecutionState
 from mcp_agent.executions.views import execution_view
+from mcp_agent.executions.waiting import ended_or_changed
 from mcp_agent.server.auth import RuntimeOf, owner
 from mcp_agent.server.call_routes import calls_of
 from mcp_agent.server.connection import while_connected
 from mcp_agent.server.session_names import session_id_of
-from mcp_agent.server.session_routes import StartSession, options_of
+from mcp_agent.server.session_routes import StartSession, Word, options_of
 from mcp_agent.server.turn_routes import WaitSeconds
 from mcp_agent.server.views import session_view, turn_view
 from mcp_agent.sessions.live import LiveSession
@@ -55,16 +59,16 @@ class StartExecution(StartSession):
     Either `agent`, the name of a configured one, or `provider`.
     """
 
-    provider: str = ""
+    provider: Word = ""
     in_directory: Path | None = None
     """Where it works, before its agent's own directory and before `working_directory`, which is where its caller is."""
-    agent: str | None = None
+    agent: Word | None = None
     instructions: Annotated[str, Field(min_length=1)]
     deadline_seconds: Seconds | None = None
-    deadline_at: float | None = None
+    deadline_at: Annotated[float, Field(allow_inf_nan=False)] | None = None
     """A wall-clock epoch."""
     idempotency_key: Annotated[str | None, Field(min_length=1, max_length=200)] = None
-    parent: str | None = None
+    parent: Word | None = None
     """A session that is told of the result, by id or name; None: nobody is."""
 
 
@@ -105,23 +109,38 @@ async def list_executions(
     *,
     unfinished_only: bool = False,
 ) -> Json:
-    """Oldest first, the newest `limit` of them."""
+    """Oldest first, the newest `limit` of them. Raises `UnknownSession` for a parent that nobody knows."""
     parent = parent and await session_id_of(runtime, parent)
     states = frozenset({state}) if state else UNFINISHED if unfinished_only else None
     executions = runtime.executions
     found = await anyio.to_thread.run_sync(lambda: executions.select(parent=parent, states=states, limit=limit))
+    if parent and not found:
+        with suppress(TmuxUnavailable):
+            runtime.sessions.get(parent)
     return {"executions": [execution_view(record, executions) for record in found], "trouble": executions.trouble}
 
 
 @router.get("/executions/{execution_id}")
 async def show_execution(
-    request: Request, execution_id: str, runtime: RuntimeOf, wait_seconds: WaitSeconds = 0
+    request: Request,
+    execution_id: str,
+    runtime: RuntimeOf,
+    wait_seconds: WaitSeconds = 0,
+    *,
+    needs_person: bool | None = None,
 ) -> Json:
-    """The execution as it is now, or once it has ended, within the wait."""
-    limit = timedelta(seconds=wait_seconds)
-    record = await while_connected(
-        request, lambda: runtime.executions.wait(execution_id, limit=limit), stop=runtime.stop_requested
+    """The execution as it is now, or once it has ended, within the wait.
+
+    `needs_person`, as it was told last, also ends the wait when it is not so any more.
+    """
+    wait = partial(
+        ended_or_changed,
+        runtime.executions,
+        execution_id,
+        limit=timedelta(seconds=wait_seconds),
+        needed_person=needs_person,
     )
+    record = await while_connected(request, wait, stop=runtime.stop_requested)
     return execution_view(record, runtime.executions)
 
 

@@ -103,6 +103,7 @@ class Runtime:
                     owner,
                     engine_of(state, config, environ),
                     look_ups=frozenset(look_up.name for look_up in LOOK_UPS),
+                    tools=frozenset(name for name in (*_BUILT_IN_NAMES, *loaded.tools) if _is_allowed(config, name)),
                     live_children=children,
                 )
                 dispatcher = Dispatcher(
@@ -152,6 +153,9 @@ async def _open_tmux(state: StateDirectory) -> AsyncGenerator[TmuxTerminal]:
 
 def _tools(config: Config, look_ups: Sequence[Tool[Any]], custom: Mapping[str, Tool[Any]]) -> dict[str, Tool[Any]]:
     """The tools that sessions have: all, or those that the configuration names."""
-    allowed = config.tools.allow
     every: list[Tool[Any]] = [ExecuteShellCommand(), *look_ups, *custom.values()]
-    return {tool.name: tool for tool in every if allowed is None or tool.name in allowed}
+    return {tool.name: tool for tool in every if _is_allowed(config, tool.name)}
+
+
+def _is_allowed(config: Config, tool: str) -> bool:
+    return config.tools.allow is None or tool in config.tools.allow

@@ -32,6 +32,8 @@ Json = dict[str, object]
 
 Columns = Annotated[int, Field(strict=True, ge=40, le=1000)]
 Rows = Annotated[int, Field(strict=True, ge=10, le=1000)]
+Word = Annotated[str, Field(max_length=10_000)]
+"""A name of something. With a bound, pydantic also refuses half a surrogate pair, which no answer could repeat."""
 
 
 class _Body(BaseModel):
@@ -46,19 +48,19 @@ class Endpoint(_Body):
 class StartSession(_Body):
     """What `POST /sessions` takes; see `SessionOptions`."""
 
-    provider: str
+    provider: Word
     working_directory: Path
     environment: dict[str, str] = Field(default_factory=dict, repr=False)
     named_environment: dict[str, str] = Field(default_factory=dict, repr=False)
     """Variables that somebody named for this session: the CLI and its shell commands see them too."""
-    name: str | None = None
+    name: Word | None = None
     home: Path | None = None
-    allow_tools: frozenset[str] = frozenset()
-    tools: frozenset[str] | None = None
+    allow_tools: frozenset[Word] = frozenset()
+    tools: frozenset[Word] | None = None
     provider_shell: bool = True
     trust: bool = False
-    permission_mode: str | None = None
-    model: str | None = None
+    permission_mode: Word | None = None
+    model: Word | None = None
     endpoint: Endpoint | None = None
     tied_to: dict[str, object] | None = None
     resume: str | None = None

@@ -136,8 +136,8 @@ class _AgentTool(Generic[ModelT]):
 
     def _facts(self, record: ExecutionRecord) -> dict[str, object]:
         facts = execution_view(record, self.executions)
-        facts["instructions"] = record.instructions[:TOLD_INSTRUCTIONS]
-        return {name: value for name, value in facts.items() if value is not None}
+        facts["instructions"] = record.task[:TOLD_INSTRUCTIONS]
+        return {name: value for name, value in facts.items() if value is not None and name != "task"}
 
     async def _told(self, record: ExecutionRecord) -> ToolResult:
         """The execution's facts; a result that is told here need not be delivered as well."""

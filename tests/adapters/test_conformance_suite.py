@@ -12,7 +12,7 @@ import pytest
 from adapters.scripted import Scripted
 from mcp_agent import registry
 from mcp_agent.adapter import Adapter, Capability, Launch, LaunchRequest, Screen, Signal
-from mcp_agent.errors import CliNotInstalled, Limited, UnknownAdapter
+from mcp_agent.errors import CliNotInstalled, Internal, Limited, UnknownAdapter
 from mcp_agent.scenarios.conformance import running
 from mcp_agent.scenarios.conformance.capabilities import Setting
 from mcp_agent.scenarios.conformance.case import Case, NotReached
@@ -21,8 +21,9 @@ from mcp_agent.scenarios.conformance.questions import ASKED, DESCRIBED
 from mcp_agent.scenarios.conformance.results import ConformanceReport
 from mcp_agent.scenarios.conformance.running import run_conformance
 from mcp_agent.scenarios.options import ChatOptions, Listener
-from mcp_agent.scenarios.probes import Evidence, ProbeFailed
+from mcp_agent.scenarios.probes import Chat, Evidence, ProbeFailed
 from mcp_agent.scenarios.results import Result
+from mcp_agent.scenarios.workspace import Workspace
 from mcp_agent.timeouts import McpTimeoutSetting
 
 pytestmark = pytest.mark.contract("X3")
@@ -195,6 +196,23 @@ async def test_a_failure_does_not_keep_the_other_questions_from_being_asked(
 
     assert results(report) == {"wrong": Result.FAILED, "unreached": Result.NOT_RUN, "fine": Result.PASSED}
     assert (report.exit_code, report.scenario.provider_version) == (1, "1.2")
+
+
+@pytest.mark.anyio
+async def test_a_reason_that_points_at_the_servers_log_says_how_it_is_kept(
+    monkeypatch: pytest.MonkeyPatch, options: ChatOptions, short_tmp: Path
+) -> None:
+    space = Workspace(short_tmp)
+
+    async def stumbles(case: Case) -> Evidence:
+        """Meets a fault."""
+        case.space = space
+        case.seen = Chat(case.driver, space, {}, timedelta(0), case.say)
+        raise Internal(space.state.log)
+
+    report = await ask(monkeypatch, options, stumbles)
+
+    assert str(report.answers[0].reason) == f"{Internal(space.state.log)} (removed with this run; --keep keeps it)"
 
 
 async def raising(case: Case) -> Evidence:

@@ -39,7 +39,10 @@ def test_the_server_is_started_shown_and_stopped(person: Person) -> None:
     stopped = person.run("server", "status", "--json")
     assert (stopped.status, stopped.json) == (1, {"running": False})
     nothing = person.run("server", "stop", "--json")
-    assert (nothing.status, nothing.json) == (0, {"stopped_sessions": 0, "was_running": False})
+    assert (nothing.status, nothing.json) == (
+        0,
+        {"stopped_sessions": 0, "cancelled_executions": 0, "was_running": False},
+    )
     assert person.run("server", "stop").out == "not running\n"
     assert person.run("session", "list", "--json").json == {"sessions": []}
     assert not person.home.exists()
@@ -55,7 +58,8 @@ def test_the_server_is_started_shown_and_stopped(person: Person) -> None:
     assert "running: pid" in person.run("server", "status").out
     assert person.run("serve", "--detach").status == 0
     assert person.run("server", "status", "--json").json["pid"] == running.json["pid"]
-    assert person.run("server", "stop", "--json").json == {"stopped_sessions": 0, "was_running": True}
+    nothing_ended = {"stopped_sessions": 0, "cancelled_executions": 0, "was_running": True}
+    assert person.run("server", "stop", "--json").json == nothing_ended
     assert person.run("server", "status").status == 1
 
 
@@ -131,7 +135,8 @@ def test_a_session_that_a_dialog_blocks_says_so_and_how_to_go_on(person: Person)
 def test_the_server_can_be_stopped_with_all_it_runs(person: Person) -> None:
     session = person.run(*START, "--allow-tool", "execute_shell_command").out.strip()
     assert person.run("session", "send", session, BUILT_IN_SLEEP).out.startswith("delivered t-")
-    assert person.run("server", "stop", "--now", "--json").json == {"stopped_sessions": 1, "was_running": True}
+    stopped = person.run("server", "stop", "--now", "--json").json
+    assert stopped == {"stopped_sessions": 1, "cancelled_executions": 0, "was_running": True}
     assert person.processes() == []
 
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from tests.cli.conftest import Person
 
 EXECUTION_KEYS = {
-    *("execution_id", "agent", "provider", "model", "instructions", "working_directory", "state", "detail", "call_id"),
+    *("execution_id", "agent", "provider", "model", "task", "instructions", "working_directory"),
+    *("state", "detail", "needs_person", "call_id"),
     *("parent_session", "parent_execution", "depth", "session_id", "message_id", "turn_id", "created_at"),
     *("started_at", "ended_at", "deadline_at", "idempotency_key", "final_text", "usage", "ended_by", "owner"),
     *("reason", "cause", "delivery"),
@@ -86,16 +87,18 @@ def test_an_agent_does_a_task_and_its_answer_is_waited_for_shown_and_listed(conf
 
     shown = configured.run("executions", "show", execution_id).out.splitlines()
     assert shown[0] == f"{execution_id}  helper (scripted)  succeeded"
-    assert "task:      You help. hello there" in shown
+    assert "task:      hello there" in shown
     assert f"session:   {found['session_id']}" in shown
     assert any(re.fullmatch(r"asked for: .+ by a person", line) for line in shown)
     assert any(re.fullmatch(r"ended:     .+ after \d+s by result", line) for line in shown)
     assert shown[-3:] == ["ECHO: You help.", "", "hello", "there"][-3:]
     (row,) = [line for line in configured.run("executions", "list").out.splitlines() if execution_id in line]
     assert row.split()[1:3] == ["helper", "succeeded"]
+    assert row.endswith("hello there")
+    assert "You help." not in row
 
     assert configured.run("executions", "list", "--json").json == {"executions": [found], "trouble": None}
-    for none_of_them in (("--unfinished",), ("--state", "failed"), ("--parent", "nobody")):
+    for none_of_them in (("--unfinished",), ("--state", "failed")):
         assert configured.run("executions", "list", "--json", *none_of_them).json["executions"] == []
     assert configured.run("executions", "list", "--state", "succeeded", "--limit", "1", "--json").json["executions"]
 
@@ -199,6 +202,22 @@ def test_a_wait_that_a_person_leaves_says_that_it_goes_on(configured: Person) ->
     assert execution(configured, execution_id)["ended_at"] is None
 
 
+def test_a_wait_tells_once_that_the_session_needs_somebody(configured: Person) -> None:
+    waiter = configured.begin(*START, "--provider", "scripted", "--wait", BUILT_IN_SLEEP)
+    assert waiter.stderr is not None
+    execution_id = waiter.stderr.readline().split()[-1]
+    told = waiter.stderr.readline()
+    session = execution(configured, execution_id)["session_id"]
+    assert told == (
+        f"mcp-agent: execution {execution_id} waits: its session {session} is waiting (permission);"
+        f" `mcp-agent session attach {session}` leads to it\n"
+    )
+    assert configured.run("server", "stop", "--now").out == "stopped; 1 execution was cancelled\n"
+    done = configured.finish(waiter)
+    assert done.status == 1
+    assert "waits:" not in done.err
+
+
 @pytest.mark.contract("C5")
 def test_a_stop_says_how_many_executions_go_on_and_with_cascade_cancels_them(configured: Person) -> None:
     for name in ("one", "two"):
@@ -245,6 +264,7 @@ def test_what_a_server_refuses_is_one_line_and_leaves_no_execution(configured: P
     for options, words in refusals.items():
         assert_one_line(configured.run(*START, *options, "hello"), 2, words)
     assert _listed(configured) == []
+    assert_one_line(configured.run("executions", "list", "--parent", "nobody"), 2, "no session nobody")
     both = configured.run("executions", "list", "--unfinished", "--state", "failed")
     assert_one_line(both, 2, "choose one of --unfinished and --state")
     for command in ("show", "wait", "cancel", "logs"):

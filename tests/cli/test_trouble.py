@@ -64,7 +64,7 @@ def test_stop_now_ends_a_session_whose_record_is_damaged_and_the_list_shows_it(p
     assert "unreadable (its session.json is damaged)" in person.run("session", "list").out
     assert any("scripted" in line for line in person.processes())
     stopped = person.run("server", "stop", "--now", "--json")
-    assert (stopped.status, stopped.json) == (0, {"stopped_sessions": 1, "was_running": True})
+    assert (stopped.status, stopped.json["stopped_sessions"], stopped.json["was_running"]) == (0, 1, True)
     assert not any("scripted" in line for line in person.processes())
     assert person.run("server", "stop", "--now").out == "not running\n"
 

@@ -13,7 +13,7 @@ import pytest
 
 from mcp_agent.adapter import ModelEndpoint
 from mcp_agent.config import Config, Sessions
-from mcp_agent.errors import BadDeadline, BadWorkingDirectory, TooDeep, UnknownAgent
+from mcp_agent.errors import BadConfiguration, BadDeadline, TooDeep, UnknownAgent, UsageError, WorktreeNotMade
 from mcp_agent.executions.asking import Admission, Caller, Wish
 from mcp_agent.executions.children import make_worktree
 from mcp_agent.executions.live_children import LiveChildren
@@ -69,14 +69,25 @@ def test_a_configured_agent_is_as_its_configuration_says(place: Path) -> None:
     config = Config.model_validate({"agents": {"reviewer": said}})
     caller = Caller(options(place, tools=frozenset("ab"), allow_tools=frozenset("a")), session_id="s-1", call_id="c")
     record = record_of(Wish("look at it", agent="reviewer"), caller, config)
-    assert record.instructions == "You review.\n\nlook at it"
+    assert (record.instructions, record.task) == ("You review.\n\nlook at it", "look at it")
     assert record.child.tools == frozenset({"x", "look_up"})
     assert record.child.allow_tools == {"a", "x", "look_up"}
     assert (record.child.model, record.child.working_directory) == ("large", place / "other")
     assert (record.deadline_at, record.limit) == (NOW + 300, timedelta(minutes=5))
     assert record.delivery is DeliveryState.PENDING
-    with pytest.raises(UnknownAgent):
+    with pytest.raises(UnknownAgent, match="keeps the configuration that it was started with: `mcp-agent server stop`"):
         record_of(Wish("look", agent="another"), caller, config)
+
+
+def test_a_tool_that_the_server_has_not_is_refused_wherever_it_is_named(place: Path) -> None:
+    agents = {"one": {"provider": "plain", "tools": ["nope", "x"]}, "other": {"provider": "plain", "tools": ["x"]}}
+    config, caller = Config.model_validate({"agents": agents}), Caller(options(place))
+    admission = Admission(config, lambda _: Plain(), clock=lambda: NOW, tools=frozenset("xy"))
+    with pytest.raises(BadConfiguration, match=r"\[agents.one\] tools: no tool nope; this server has: x, y; .*stop"):
+        admission.record_of(Wish("do", agent="one"), caller)
+    with pytest.raises(UsageError, match="no tool nope; this server has: x, y"):
+        admission.record_of(Wish("do", provider="plain", tools=frozenset({"nope"})), caller)
+    assert admission.record_of(Wish("do", agent="other"), caller)[0].child.tools == frozenset("x")
 
 
 @pytest.mark.contract("E4")
@@ -88,6 +99,24 @@ def test_a_deadline_is_absolute_and_in_the_future(place: Path) -> None:
     for wish in (Wish("x", deadline_at=NOW), Wish("x", deadline=timedelta(seconds=-1))):
         with pytest.raises(BadDeadline):
             record_of(wish, caller)
+    for epoch in (float("nan"), float("inf"), -float("inf"), 1e15, 1e308):
+        with pytest.raises(BadDeadline):
+            record_of(Wish("x", deadline_at=epoch), caller)
+    with pytest.raises(BadDeadline, match="more than 3650 days away"):
+        record_of(Wish("x", deadline=timedelta(days=4000)), caller)
+
+
+@pytest.mark.contract("E5")
+def test_a_task_stays_the_same_whatever_becomes_of_its_agent_s_configuration(place: Path) -> None:
+    caller, wish = Caller(options(place)), Wish("x", agent="a", model="m")
+    said = {"provider": "plain", "permission_mode": None, "working_directory": str(place / "other")}
+    earlier = record_of(wish, caller, Config.model_validate({"agents": {"a": said}}))
+    changed = Config.model_validate({"agents": {"a": {"provider": "plain"}}})
+    for config in (changed, Config()):
+        admission = Admission(config, lambda _: Plain(), clock=lambda: NOW)
+        assert admission.is_same(wish, caller, earlier)
+        others = (replace(wish, model="n"), replace(wish, instructions="y"), replace(wish, working_directory=place))
+        assert not any(admission.is_same(other, caller, earlier) for other in others)
 
 
 @pytest.mark.contract("E5")
@@ -147,6 +176,17 @@ def test_an_agent_with_a_worktree_works_on_a_branch_of_its_own(place: Path) -> N
         make_worktree(source, tree, "x-1")
     branch = subprocess.check_output(["git", "-C", str(tree), "branch", "--show-current"], text=True)
     assert branch.strip() == "mcp-agent/x-1"
-    with pytest.raises(BadWorkingDirectory) as caught:
+
+
+def test_a_worktree_that_cannot_be_made_tells_what_git_said_and_what_to_do(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(WorktreeNotMade) as caught:
         make_worktree(place / "other", place / "worktrees" / "x-2", "x-2")
-    assert "\n" not in str(caught.value)
+    told = str(caught.value)
+    assert "\n" not in told
+    assert "git said 'fatal: not a git repository" in told
+    assert "name another directory, or leave `worktree` out" in told
+    monkeypatch.setenv("PATH", str(place))
+    with pytest.raises(WorktreeNotMade, match="git cannot be run"):
+        make_worktree(place / "other", place / "worktrees" / "x-3", "x-3")

@@ -47,8 +47,29 @@ def test_what_cannot_be_run_is_one_clear_line_and_starts_nothing(household: Hous
         with pytest.raises(RemoteError) as caught:
             household.server.client.get(path)
         assert caught.value.kind == "UnknownExecution"
+    with pytest.raises(RemoteError) as caught:
+        household.executions(parent="nobody")
+    assert caught.value.kind == "UnknownSession"
     with pytest.raises(RemoteError):
         household.server.client.post("/executions/x-0/cancel")
+    assert household.executions() == []
+
+
+@pytest.mark.contract("E4")
+def test_words_and_numbers_that_no_answer_could_repeat_are_refused_before_anything(household: Household) -> None:
+    """As text: no careful client would write these."""
+    common = f'"provider": "scripted", "instructions": "x", "working_directory": "{household.server.work}"'
+    half = '"\\ud800"'
+    token = household.server.state.read_owner_token()
+    bad = [f'"deadline_at": {number}' for number in ("NaN", "Infinity", "-Infinity")]
+    bad += [f'"{name}": {half}' for name in ("parent", "agent", "model", "permission_mode")]
+    bad += [f'"{name}": [{half}]' for name in ("tools", "allow_tools")]
+    for more in bad:
+        content = f"{{{common}, {more}}}".encode()
+        answer = household.server.ask("POST", "/executions", token=token, content=content)
+        assert (answer.status_code, answer.json()["error"]["kind"]) == (422, "BadRequest"), more
+    for epoch in (1e15, 1e308):
+        assert refused(household, deadline_at=epoch).kind == "BadDeadline"
     assert household.executions() == []
 
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_agent.errors import McpAgentError
+from mcp_agent.executions.records import new_execution_id
 from mcp_agent.sessions.closing import processes_of
-from tests.executions.conftest import SLEEPS, Household
+from tests.executions.conftest import SLEEPS, Household, Json
 from tests.server.conftest import eventually, processes_of_call
 
 if TYPE_CHECKING:
@@ -96,6 +97,37 @@ def test_a_deadline_ends_the_work_and_keeps_a_session_that_can_be_used(
 
 
 @pytest.mark.contract("E4")
+@pytest.mark.parametrize(
+    ("wish", "waited_for", "after"),
+    [
+        ({"allow_tools": []}, "its session was waiting (permission) when the time was over; the turn was interru", ""),
+        (
+            {"trust": False},
+            "still waited for its turn (its session was blocked (directory trust)) and was withdrawn",
+            "stopped",
+        ),
+    ],
+)
+def test_a_deadline_tells_what_the_session_waited_for(
+    shared_household: Household, wish: Json, waited_for: str, after: str
+) -> None:
+    place = shared_household.root / f"never-trusted-{new_execution_id()}"
+    place.mkdir()
+    ended = _overdue_while_needed(shared_household, {"working_directory": str(place), **wish}, seconds=4)
+    assert (ended["state"], ended["ended_by"]) == ("deadline_exceeded", "turn_deadline")
+    assert waited_for in ended["reason"]
+    assert ended["reason"].endswith(after)
+
+
+def _overdue_while_needed(household: Household, wish: Json, *, seconds: int) -> Json:
+    """The end of an execution that needed somebody when its deadline came; a slow machine is given more time."""
+    execution = household.start(SLEEPS, deadline_seconds=seconds, **wish)["execution_id"]
+    told = household.server.client.wait(f"/executions/{execution}?wait_seconds=60&needs_person=false")
+    ended = household.end_of(execution)
+    return ended if told["needs_person"] else _overdue_while_needed(household, wish, seconds=2 * seconds)
+
+
+@pytest.mark.contract("E4")
 def test_a_deadline_that_passes_while_no_server_runs_ends_the_work_of_the_next_one(household: Household) -> None:
     household.quirks["thinks_until"] = str(household.root / "never")
     execution = household.start("think", deadline_seconds=5)["execution_id"]
@@ -120,6 +152,7 @@ def test_an_execution_that_never_came_to_begin_is_over_at_its_deadline(
 
     ended = household.end_of(second)
     assert (ended["state"], ended["session_id"]) == ("deadline_exceeded", None)
+    assert "was not run" in ended["reason"]
     assert "had not begun" in ended["reason"]
     assert household.server.client.post(f"/executions/{first}/cancel", waits=True)["cancelled"] is True
     third = household.start("still taken")["execution_id"]

@@ -96,7 +96,8 @@ def test_a_server_that_is_merely_stopped_leaves_its_executions_to_the_next_one(h
     assert household.submitted() == ["patience"]
 
     left = household.start("left")["execution_id"]
-    household.server.client.post("/server/stop?now=true", waits=True)
+    stopped = household.server.client.post("/server/stop?now=true", waits=True)
+    assert stopped["cancelled_executions"] == 1
     household.server.client.wait_until_gone()
     household.start_again()
     assert household.get(left)["state"] in {"cancelled", "succeeded"}

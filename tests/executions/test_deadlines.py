@@ -64,6 +64,15 @@ async def test_each_execution_is_told_of_at_its_own_deadline_and_once() -> None:
         assert clock.fired == {"x-past": 0.0, "x-short": 10.0, "x-long": 7200.0}
 
 
+@pytest.mark.parametrize("broken", [float("nan"), float("inf"), float("-inf")])
+async def test_a_deadline_that_is_no_time_is_in_no_other_one_s_way(broken: float) -> None:
+    async with kept() as (deadlines, clock):
+        deadlines.watch(due_in("broken", broken))
+        deadlines.watch(due_in("sound", 60))
+        await anyio.sleep(100)
+    assert clock.fired == {"sound": 60}
+
+
 async def test_one_that_has_ended_is_not_told_of() -> None:
     async with kept() as (deadlines, clock):
         deadlines.watch(due_in("x-1", 10))

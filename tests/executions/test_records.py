@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_agent.errors import ExecutionsUnusable, IdempotencyKeyReused, QueueFull, UnknownExecution
+from mcp_agent.errors import (
+    ExecutionsUnusable,
+    ExecutionUnreadable,
+    IdempotencyKeyReused,
+    QueueFull,
+    UnknownExecution,
+)
 from mcp_agent.executions.records import (
     FINISHED,
     UNFINISHED,
@@ -142,6 +148,18 @@ def test_a_file_that_is_not_ours_is_one_clear_error_and_stays(short_tmp: Path) -
         ExecutionStore.open(path)
     assert "\n" not in str(caught.value)
     assert path.read_bytes() == before_it
+
+
+@pytest.mark.parametrize("facts", ["{", b"\xff", "null"])
+def test_a_row_that_cannot_be_read_is_named_and_left_out_of_the_others(store: ExecutionStore, facts: object) -> None:
+    broken, sound = add(store, idempotency_key="k", parent_session="s-1"), add(store, delivery=DeliveryState.PENDING)
+    store.connection.execute("UPDATE executions SET facts = ?, delivery = 'pending' WHERE id = ?", (facts, broken.id))
+    assert [one.id for one in store.select()] == [one.id for one in store.untold()] == [sound.id]
+    assert list(store.unreadable) == [broken.id]
+    with pytest.raises(ExecutionUnreadable, match=broken.id):
+        store.get(broken.id)
+    with pytest.raises(ExecutionUnreadable, match=broken.id):
+        store.of_key("k", parent="s-1")
 
 
 def test_its_messages_have_the_same_ids_for_ever(short_tmp: Path) -> None:

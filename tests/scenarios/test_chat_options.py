@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import anyio
 import pytest
 
 from adapters.scripted import Scripted
 from mcp_agent.adapter import Capability
+from mcp_agent.cli.chat_options import Probes
 from mcp_agent.errors import UsageError
 from mcp_agent.processes import ProcessIdentity, is_alive
 from mcp_agent.scenarios import coding_agent_chat
 from mcp_agent.scenarios.chat.choosing import chosen
 from mcp_agent.scenarios.chat.probe import Probe
+from mcp_agent.scenarios.chat.running import LONGER
 from mcp_agent.scenarios.coding_agent_chat import run_chat
 from mcp_agent.scenarios.probes import PROBES, launch, require
+from mcp_agent.scenarios.report.verdict import advice
 from mcp_agent.scenarios.results import Result
 from mcp_agent.scenarios.workspace import PREFIX, RUN_FILE, sweep
 
@@ -63,6 +67,11 @@ def test_the_command_lists_its_probes_and_refuses_the_name_of_none() -> None:
     refused = command("-p", "scripted", "--model-server", "scripted", "--probe", "nobody's")
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
     assert "--list-probes" in refused.stderr
+
+
+def test_the_help_of_a_named_probe_says_that_the_first_one_is_asked_too() -> None:
+    _, option = get_args(Probes)
+    assert "after the one that starts the session" in option.help
 
 
 @pytest.mark.anyio
@@ -120,8 +129,11 @@ async def test_what_the_time_of_the_run_does_not_allow_is_not_run_and_never_a_pa
     monkeypatch.setattr(coding_agent_chat, "PROBES", probes)
     report = await run_chat(replace(options, timeout=timedelta(seconds=8)), listener)
     assert [probe.result for probe in report.probes] == [Result.PASSED, Result.FAILED, Result.NOT_RUN]
-    assert "--timeout 8s" in str(report.probes[2].reason)
+    assert re.fullmatch(r"--timeout 8s was over before it was; it had \d\.\d s of it", str(report.probes[1].reason))
+    assert report.probes[1].evidence["layer"] == "--timeout 8s"
+    assert report.probes[2].reason == "--timeout 8s was over before it"
     assert report.exit_code == 1
+    assert advice(report.exit_code, report.probes) == LONGER
 
 
 @pytest.mark.anyio
@@ -142,6 +154,7 @@ async def test_a_session_that_is_kept_outlives_its_run_which_is_no_pass_and_goes
     report = await run_chat(replace(options, probes=(NOTE, STOP), keep_session=True), listener)
     assert [probe.result for probe in report.probes] == [Result.PASSED, Result.PASSED, Result.NOT_RUN]
     assert (report.exit_code, report.probes[2].reason) == (1, "the session is kept (--keep-session)")
+    assert "without --keep-session" in advice(report.exit_code, report.probes)
     (root,) = options.parent.glob(f"{PREFIX}*")
     server = ProcessIdentity.from_json(json.loads((root / RUN_FILE).read_bytes()))
     await sweep(options.parent)

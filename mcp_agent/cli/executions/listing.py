@@ -11,7 +11,7 @@ from mcp_agent.cli.options import AsJson
 from mcp_agent.cli.phrases import ago, span
 from mcp_agent.cli.session.history import harmless
 from mcp_agent.cli.tables import Row, print_table
-from mcp_agent.errors import UsageError
+from mcp_agent.errors import AFTER_A_CHANGE, UsageError
 from mcp_agent.executions.records import ExecutionState
 from mcp_agent.server.client import Json
 
@@ -62,7 +62,7 @@ def list_agents(*, as_json: AsJson = False) -> None:
         rows = [_agent_row(agent) for agent in agents]
         print_table(rows, whole=("agent", "provider"), spare=("deadline", "directory", "tools", "model"))
     else:
-        typer.echo("no agents are configured ([agents.<name>] in config.toml)")
+        typer.echo(f"no agents are configured ([agents.<name>] in config.toml); {AFTER_A_CHANGE}")
 
 
 def _row(execution: Json) -> Row:
@@ -93,8 +93,8 @@ def _agent_row(agent: Json) -> Row:
 
 
 def task_told(execution: Json, *, longest: int) -> str:
-    """The beginning of what it is to do, in one line."""
-    text = harmless(" ".join(str(execution["instructions"]).split()))
+    """The beginning of what its caller said, in one line."""
+    text = harmless(" ".join(str(execution["task"]).split()))
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 

@@ -55,17 +55,30 @@ def print_end(server: Client, execution_id: str, *, limit: timedelta, as_json: b
 def _end(server: Client, execution_id: str, limit: timedelta) -> Json:
     """The execution once it has ended, or as it is when the limit has passed.
 
-    A server that died is started again; of one that somebody stopped, the successor is waited for.
+    Each time that it comes to wait for somebody's answer, standard error says so once. A server that died is started
+    again; of one that somebody stopped, the successor is waited for.
     """
-    until_seconds = time.monotonic() + limit.total_seconds()
+    until_seconds, needed = time.monotonic() + limit.total_seconds(), False
     while True:
         left_seconds = max(0.0, until_seconds - time.monotonic())
+        query = f"wait_seconds={left_seconds:f}&needs_person={str(needed).lower()}"
         try:
-            return server.wait(f"/executions/{execution_id}?wait_seconds={left_seconds:f}")
+            found = server.wait(f"/executions/{execution_id}?{query}")
         except McpAgentError as error:
             if not is_away(error):
                 raise
             server = next_server(until_seconds=until_seconds) if was_stopped(error) else client()
+            continue
+        if found["ended_at"] is not None or time.monotonic() >= until_seconds:
+            return found
+        if found["needs_person"] and not needed:
+            _tell_waiting(found)
+        needed = bool(found["needs_person"])
+
+
+def _tell_waiting(execution: Json) -> None:
+    there = f"`mcp-agent session attach {execution['session_id']}` leads to it"
+    typer.echo(f"mcp-agent: execution {execution['execution_id']} waits: {execution['detail']}; {there}", err=True)
 
 
 def _problem(execution: Json, limit: timedelta) -> McpAgentError | None:

@@ -11,6 +11,7 @@ from mcp_agent.scenarios import prompts
 from mcp_agent.scenarios.chat import transcripts
 from mcp_agent.scenarios.chat.proving import NotFollowed, ProbeFailed, canary, require
 from mcp_agent.scenarios.driver import Driver
+from mcp_agent.scenarios.one_line import one_line
 from mcp_agent.scenarios.workspace import Workspace
 from mcp_agent.server.client import Json
 
@@ -59,7 +60,7 @@ class Chat:
         turn = await self.end(turn_id)
         turns = await self.driver.turns(self.id)
         require(len(turns) == before + 1, f"one turn was expected, {len(turns) - before} were recorded")
-        self.say(f"answer  {_shown(str(turn['final_text']))}")
+        self.say(f"answer  {one_line(str(turn['final_text']), longest=SHOWN_CHARACTERS)}")
         if str(turn["final_text"]).strip() != expect:
             told = f"the answer is {turn['final_text']!r}, expected {expect!r}"
             raise NotFollowed(told, expected=f"the answer {expect}", seen=f"the answer {turn['final_text']}")
@@ -68,7 +69,7 @@ class Chat:
 
     async def begin(self, prompt: str) -> str:
         """Send a prompt that begins a turn, and answer with the turn's id."""
-        self.say(f"prompt  {_shown(prompt)}")
+        self.say(f"prompt  {one_line(prompt, longest=SHOWN_CHARACTERS)}")
         sent = await self.driver.send(self.id, prompt, clear_draft=self.discards_drafts)
         why = f": {sent['reason']}" if sent["reason"] else ""
         require(sent["outcome"] == "delivered", f"the prompt was {sent['outcome']}, not delivered{why}")
@@ -124,11 +125,6 @@ class Chat:
         asked = any(one["tool"] == prompts.WAIT_TOOL for one in calls)
         require(asked, "the model did not wait for the call whose outcome was unknown")
         return call
-
-
-def _shown(text: str) -> str:
-    """One line of it."""
-    return " ⏎ ".join(text.splitlines())[:SHOWN_CHARACTERS]
 
 
 def check_completed(turn: Json) -> None:

@@ -14,9 +14,10 @@ from mcp_agent.scenarios.chat.chat import Chat
 from mcp_agent.scenarios.chat.probe import Probe
 from mcp_agent.scenarios.chat.proving import Evidence, NotFollowed, ProbeFailed, counted, require
 from mcp_agent.scenarios.chat.settling import settle
-from mcp_agent.scenarios.failures import seen, told_by
+from mcp_agent.scenarios.failures import seen, told_by, with_log
 from mcp_agent.scenarios.options import ChatOptions, Listener
 from mcp_agent.scenarios.report.recorder import Recorder
+from mcp_agent.scenarios.report.verdict import TO_DO
 from mcp_agent.scenarios.results import ProbeResult, Result
 from mcp_agent.server.client import exit_code_of
 
@@ -28,6 +29,7 @@ TELLING_EXITS = (CannotRunHere.exit_code, LoginInvalid.exit_code, Limited.exit_c
 
 REAL_MODEL_ATTEMPTS = 2
 KEPT = "the session is kept (--keep-session)"
+LONGER = "Run it again with a longer --timeout, or without it."
 
 
 @dataclass(slots=True)
@@ -55,7 +57,7 @@ class Running:
             if result is None:
                 self.listener.begins(name)
                 result = await self._asked(name, probe)
-                await self.recorder.look(self.chat)
+                await self.recorder.found(self.chat)
                 await self._afterwards(result)
             self.listener.probed(result)
             self.done.append(result)
@@ -64,12 +66,13 @@ class Running:
         """The result of a probe that is not asked."""
         if probe.needs is not None and probe.needs in self.adapter.lacks:
             return ProbeResult(name, Result.SKIPPED, f"{probe.needs}: {self.adapter.lacks[probe.needs]}", 0.0)
-        reason = self.why_not or (None if probe.ends_session else self._over)
+        reason, to_do = self.why_not or (None if probe.ends_session else self._over), ""
         if reason is None and probe.ends_session and self.options.keep_session:
-            reason = KEPT
+            reason, to_do = KEPT, "Run it again without --keep-session: such a run is no pass."
         if reason is None and self.options.timeout is not None and self._left <= timedelta(0):
-            reason = f"the run's time was over before it (--timeout {format_duration(self.options.timeout)})"
-        return None if reason is None else ProbeResult(name, Result.NOT_RUN, reason, 0.0)
+            reason, to_do = f"{_timeout(self.options.timeout)} was over before it", LONGER
+        told = {TO_DO: to_do} if to_do else {}
+        return None if reason is None else ProbeResult(name, Result.NOT_RUN, reason, 0.0, told)
 
     @property
     def _left(self) -> timedelta:
@@ -81,7 +84,8 @@ class Running:
         result, stopper = await self._result(name, probe)
         if result.result is not Result.PASSED:
             looked = await seen(self.chat, keep=self.options.keep)
-            result = replace(result, evidence={**looked, **result.evidence})
+            reason = with_log(result.reason or "", self.chat.space, keep=self.options.keep)
+            result = replace(result, reason=reason, evidence={**looked, **result.evidence})
         our_fault = any(earlier.result is Result.FAILED for earlier in self.done)
         if stopper is not None and not our_fault and exit_code_of(stopper) in TELLING_EXITS:
             self.stopped_with = exit_code_of(stopper)
@@ -95,6 +99,7 @@ class Running:
         self.chat.discards_drafts = not passed
         if not passed and self.chat.session and self.why_not is None:
             self._over = await settle(self.chat, self._audit)
+            await self.recorder.look(self.chat)
 
     async def _result(self, name: str, probe: Probe) -> tuple[ProbeResult, McpAgentError | None]:
         started = anyio.current_time()
@@ -117,9 +122,17 @@ class Running:
             except McpAgentError as error:
                 return found(Result.FAILED, str(error), told_by(error)), error if stops_the_run(error) else None
             except TimeoutError:
-                told = {"layer": f"the probe's own bound, {format_duration(bound)}"}
-                return found(Result.FAILED, f"it was not over within {format_duration(bound)}", told), None
+                return found(Result.FAILED, *self._outlasted(probe, bound)), None
         raise AssertionError("every attempt returns")
+
+    def _outlasted(self, probe: Probe, bound: timedelta) -> tuple[str, Evidence]:
+        """Why a probe was given up after this time: its own bound, or the time of the whole run."""
+        if self.options.timeout is not None and bound < probe.bound(self.chat.sleep):
+            whole = _timeout(self.options.timeout)
+            told = {"layer": whole, TO_DO: LONGER}
+            return f"{whole} was over before it was; it had {bound.total_seconds():.1f} s of it", told
+        own = format_duration(bound)
+        return f"it was not over within {own}", {"layer": f"the probe's own bound, {own}"}
 
     async def _evidence(self, probe: Probe) -> Evidence:
         """What the probe saw, and how many things it checked: one that checks nothing proves nothing."""
@@ -129,6 +142,10 @@ class Running:
         if not probe.ends_session:
             await self._audit.check(self.chat)
         return {**evidence, "checks": checks.made}
+
+
+def _timeout(limit: timedelta) -> str:
+    return f"--timeout {format_duration(limit)}"
 
 
 def stops_the_run(error: McpAgentError) -> bool:

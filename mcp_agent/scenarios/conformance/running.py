@@ -19,13 +19,13 @@ from mcp_agent.scenarios.conformance.questions import ASKED, DESCRIBED
 from mcp_agent.scenarios.conformance.results import Answer, ConformanceReport
 from mcp_agent.scenarios.conformance.user_files import plant
 from mcp_agent.scenarios.driver import Driver
-from mcp_agent.scenarios.failures import seen, told_by
+from mcp_agent.scenarios.failures import connected, seen, told_by, with_log
 from mcp_agent.scenarios.model.server import ScriptedModel
 from mcp_agent.scenarios.options import ChatOptions, Listener
 from mcp_agent.scenarios.probes import Evidence, NotFollowed, ProbeFailed
 from mcp_agent.scenarios.results import Result, ScenarioReport
 from mcp_agent.scenarios.workspace import workspace
-from mcp_agent.server.client import Client, exit_code_of
+from mcp_agent.server.client import exit_code_of
 
 ANSWERED_WITHIN = timedelta(minutes=3)
 """A question that takes longer has no answer."""
@@ -69,7 +69,7 @@ async def _case(run: "_Run") -> AsyncGenerator[Case]:
     options = run.options
     async with workspace(options.parent) as space:
         environment = space.environment(options.environment)
-        client = await anyio.to_thread.run_sync(lambda: Client.connect(space.state, environ=environment))
+        client = await connected(space, environment, keep=options.keep)
         async with ScriptedModel.serve() as model, closing(client):
             body = start_body(options, run.adapter, space=space, model=model)
             case = Case(run.adapter, Driver(client), space, model, body, run.listener.say)
@@ -111,7 +111,9 @@ class _Run:
         case.is_troubled = answer.result is Result.FAILED
         answer = replace(answer, elapsed_seconds=anyio.current_time() - started)
         if answer.result is Result.FAILED and case.seen is not None:
-            answer = replace(answer, evidence={**await seen(case.seen, keep=self.options.keep), **answer.evidence})
+            looked = await seen(case.seen, keep=self.options.keep)
+            reason = with_log(answer.reason or "", case.space, keep=self.options.keep)
+            answer = replace(answer, reason=reason, evidence={**looked, **answer.evidence})
         return self._told(answer)
 
     def not_asked(self, reason: str) -> list[Answer]:

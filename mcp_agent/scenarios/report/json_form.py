@@ -21,7 +21,7 @@ def json_form(run: Run) -> str:
         "elapsed_seconds": _rounded(run.elapsed_seconds),
         "result": verdict.result_of(run),
         "exit_code": verdict.exit_code_of(run),
-        "to_do": verdict.advice(verdict.exit_code_of(run)),
+        "to_do": verdict.of_all(run),
         "providers": [_provider(provider) for provider in run.providers],
     }
     return json.dumps(told, indent=1, ensure_ascii=False, default=str) + "\n"

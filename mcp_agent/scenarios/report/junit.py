@@ -83,7 +83,7 @@ def _told(provider: ProviderRun, probe: Probe) -> str:
         f"expected: {verdict.expected(probe)}",
         f"seen:     {verdict.seen(probe)}",
         f"layer:    {verdict.layer(probe)}",
-        f"to do:    {verdict.advice(provider.exit_code)}",
+        f"to do:    {verdict.advice(provider.exit_code, provider.probes)}",
     ]
     if screen is not None:
         lines += ["screen:", *(f"| {line}" for line in plain(screen.lines))]

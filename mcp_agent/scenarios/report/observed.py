@@ -1,7 +1,7 @@
 """What the API tells, as the record keeps it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import cast
 
 from mcp_agent.scenarios.report.record import Call, Event, Frame, Limit
@@ -10,6 +10,9 @@ Json = Mapping[str, object]
 
 _TOLD_BY_CALLS = ("call.", "message.")
 """Events of these kinds stand in the record as calls, or say what a turn's events say too."""
+_NAMES_WHO = frozenset({"by", "reason"})
+_WHO = {"person": "the test"}
+"""Whoever asks through the API counts as a person, and in a run that is the test."""
 _NOT_TOLD = frozenset({"turn_id", "prompt", "source", "submission", "message_id", "before"})
 
 
@@ -29,8 +32,14 @@ def event_of(told: Json, *, began_at: float) -> Event | None:
     if kind == "session.state":
         detail = f": {facts['detail']}" if facts.get("detail") else ""
         return Event(at, "session", f"{facts.get('before')} → {facts.get('state')}{detail}")
-    shown = [f"{key} {value}" for key, value in facts.items() if key not in _NOT_TOLD and value not in (None, "", 0)]
-    return Event(at, kind.replace(".", " "), ", ".join(shown))
+    return Event(at, kind.replace(".", " "), ", ".join(_told(facts)))
+
+
+def _told(facts: Json) -> Iterator[str]:
+    for key, value in facts.items():
+        if key not in _NOT_TOLD and value not in (None, "", 0):
+            is_who = key in _NAMES_WHO and value in _WHO
+            yield f"by {_WHO[str(value)]}" if is_who else f"{key} {value}"
 
 
 def call_of(told: Json, *, began_at: float, known: Call | None) -> Call:

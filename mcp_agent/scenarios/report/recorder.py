@@ -52,6 +52,8 @@ class Window:
     began_seconds: float
     ended_seconds: float
     result: ProbeResult
+    found_seconds: float
+    """When that was known; what came later is what the test did about it."""
 
 
 @dataclass(slots=True)
@@ -70,6 +72,7 @@ class Recorder:
     """What no file may show."""
     _probe: str | None = None
     _probe_began: float = 0.0
+    _found: float | None = None
     _cursor: int = 0
     _over: float | None = None
 
@@ -119,8 +122,9 @@ class Recorder:
 
     def _close(self, result: ProbeResult) -> None:
         began = self._probe_began if self._probe else self.now
-        self.windows.append(Window(began, self.now, result))
-        self._probe = None
+        now = self.now
+        self.windows.append(Window(began, now, result, now if self._found is None else self._found))
+        self._probe = self._found = None
 
     @asynccontextmanager
     async def watching(self, scenario: Watched) -> AsyncGenerator[None]:
@@ -152,6 +156,11 @@ class Recorder:
                 self._keep(await scenario.driver.picture(str(session_id)))
             with suppress(McpAgentError):
                 await self._read(scenario.driver, str(session_id))
+
+    async def found(self, scenario: Watched) -> None:
+        """Look once more: the probe that runs has found what it finds, and nothing was done about it yet."""
+        await self.look(scenario)
+        self._found = self.now
 
     def _keep(self, picture: Json) -> None:
         frame = frame_of(picture, at_seconds=self.now)

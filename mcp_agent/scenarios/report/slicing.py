@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import cast
 
 from mcp_agent.scenarios.report.record import Call, Frame, Limit, Probe, ProviderRun, Shot
@@ -49,6 +50,7 @@ def limits_in_force(rows: Sequence[LayerRow]) -> list[Limit]:
 def _probe(window: Window, recorder: Recorder, proves: str) -> Probe:
     result, evidence = window.result, window.result.evidence
     calls = tuple(call for call in recorder.calls.values() if _within(window, call.began_seconds))
+    events = (event for event in recorder.events if _within(window, event.at_seconds))
     return Probe(
         result.name,
         result.result,
@@ -60,7 +62,7 @@ def _probe(window: Window, recorder: Recorder, proves: str) -> Probe:
         seen=_text(evidence.get("seen")),
         layer=_text(evidence.get("layer")) or _layer(result, calls),
         evidence=evidence,
-        events=tuple(event for event in recorder.events if _within(window, event.at_seconds)),
+        events=tuple(sorted(events, key=lambda event: event.at_seconds)),
         calls=calls,
         shots=tuple(_shots(window, recorder)),
     )
@@ -86,14 +88,15 @@ def _shots(window: Window, recorder: Recorder) -> Iterator[Shot]:
     if window.began_seconds == window.ended_seconds or not window.result.elapsed_seconds:
         return
     earlier = [frame for frame in recorder.frames if frame.at_seconds < window.began_seconds]
-    during = [frame for frame in recorder.frames if _within(window, frame.at_seconds)]
+    during = [frame for frame in recorder.frames if window.began_seconds <= frame.at_seconds <= window.found_seconds]
     if not during and not earlier:
         yield from _told_shot(window)
         return
     for frame in _spread(during[:-1], MOST_SHOTS - 1):
         yield Shot("while it ran", frame)
     word = "when it ended" if window.result.result is Result.PASSED else f"when it {_verb(window.result.result)}"
-    yield Shot(word, during[-1] if during else earlier[-1])
+    last = during[-1] if during else earlier[-1]
+    yield Shot(word, replace(last, at_seconds=window.found_seconds))
 
 
 def _verb(result: Result) -> str:
@@ -106,7 +109,7 @@ def _told_shot(window: Window) -> Iterator[Shot]:
     if isinstance(lines, list) and lines:
         shown = tuple(str(line) for line in cast("list[object]", lines))
         width = max(80, *(len(line) for line in shown))
-        yield Shot("when it failed", Frame(window.ended_seconds, width, len(shown), shown))
+        yield Shot("when it failed", Frame(window.found_seconds, width, len(shown), shown))
 
 
 def _spread(frames: Sequence[Frame], most: int) -> list[Frame]:

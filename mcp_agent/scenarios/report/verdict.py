@@ -1,9 +1,9 @@
 """What a run comes to, in words: the worst provider decides, and every exit code has something to do."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from mcp_agent.scenarios.report.record import Probe, ProviderRun, Run
-from mcp_agent.scenarios.results import Result
+from mcp_agent.scenarios.results import ProbeResult, Result
 
 WORST_FIRST = (Result.FAILED, Result.INCONCLUSIVE, Result.NOT_RUN, Result.SKIPPED, Result.PASSED)
 
@@ -12,7 +12,10 @@ OURS = 1
 
 ADVICE: Mapping[int, str] = {
     0: "Nothing.",
-    1: "Ours to mend. Start with the first probe that did not pass: it shows what was expected, and what was seen.",
+    1: (
+        "A fault of mcp-agent. Start with the first probe that did not pass: it shows what was expected, and what was"
+        " seen."
+    ),
     2: "The command was called wrongly: correct its options.",
     3: "Set the credentials that the reason names, and run it again.",
     4: "Install what the reason names on this machine, and run it again.",
@@ -21,6 +24,9 @@ ADVICE: Mapping[int, str] = {
     7: "The model did not follow the instruction, twice. Run it again; choose another model if it stays so.",
 }
 """What a person does about each exit code."""
+
+TO_DO = "to_do"
+"""The evidence of a probe that says what to do about it."""
 
 NO_LAYER = "none: no time limit ended anything here"
 
@@ -52,8 +58,21 @@ def by_urgency(run: Run) -> list[ProviderRun]:
     return sorted(run.providers, key=lambda provider: (WORST_FIRST.index(provider.result), provider.exit_code == 0))
 
 
-def advice(exit_code: int) -> str:
-    return ADVICE.get(exit_code, "See the reason.")
+def advice(exit_code: int, probes: Iterable[Probe | ProbeResult] = ()) -> str:
+    """What a person does about it. Probes that only an option kept from passing say themselves what."""
+    return (exit_code == OURS and _to_do(list(probes))) or ADVICE.get(exit_code, "See the reason.")
+
+
+def _to_do(probes: Sequence[Probe | ProbeResult]) -> str | None:
+    """What every one of the worst probes asks for; None where one of them asks for nothing of its own."""
+    deciding = worst([probe.result for probe in probes])
+    asked = [(probe.evidence or {}).get(TO_DO) for probe in probes if probe.result is deciding]
+    return str(asked[0]) if asked and all(asked) else None
+
+
+def of_all(run: Run) -> str:
+    """What a person does about the whole run."""
+    return advice(exit_code_of(run), [probe for provider in run.providers for probe in provider.probes])
 
 
 def expected(probe: Probe) -> str:

@@ -8,7 +8,7 @@ import pytest
 from mcp_agent.scenarios.report import verdict
 from mcp_agent.scenarios.report.html import page
 from mcp_agent.scenarios.report.html.words import duration
-from mcp_agent.scenarios.report.record import Run
+from mcp_agent.scenarios.report.record import Event, Run
 from mcp_agent.scenarios.results import Result
 
 
@@ -37,6 +37,27 @@ def test_the_probe_that_decides_is_open_and_every_other_one_is_folded(run: Run) 
         "<svg",
     ):
         assert told in shown
+
+
+def test_a_call_whose_end_was_not_seen_is_not_told_as_one_that_goes_on(run: Run) -> None:
+    two = run.providers[1]
+    call = replace(two.probes[1].calls[0], ended_seconds=None, ended_by=None, happened=None)
+    probes = (two.probes[0], replace(two.probes[1], calls=(call,)))
+    text = page(replace(run, providers=(replace(two, probes=probes),)))
+    assert "its end was not looked at any more" in text
+    assert "not ended" not in text
+    assert "nothing yet" not in text
+
+
+def test_the_timeline_has_what_was_done_about_a_failure_after_it(run: Run) -> None:
+    two = run.providers[1]
+    failed = two.probes[1]
+    late = Event(failed.began_seconds + failed.elapsed_seconds + 1, "turn interrupting", "by the test")
+    probes = (replace(failed, events=(late, *failed.events)),)
+    text = page(replace(run, providers=(replace(two, probes=probes),)))
+    lines = re.findall(r"<time>([\d.]+) s</time><span class=\"kind[^>]*>([^<]+)<", text)
+    assert [kind for _, kind in lines] == ["prompt", "call begins", "call ends", "failed", "turn interrupting"]
+    assert sorted(lines, key=lambda line: float(line[0])) == lines
 
 
 def test_what_the_pages_first_lines_say(run: Run) -> None:
@@ -80,6 +101,16 @@ def test_text_of_others_cannot_become_part_of_the_page(run: Run) -> None:
     probes = tuple(replace(probe, name=evil, reason=evil, seen=evil, proves=evil) for probe in two.probes)
     text = page(replace(run, command=evil, providers=(replace(two, provider=evil, reason=evil, probes=probes),)))
     assert "<script" not in text
+
+
+def test_a_run_that_only_an_option_kept_from_passing_asks_for_another_option(run: Run) -> None:
+    two = run.providers[1]
+    longer = "Run it again with a longer --timeout."
+    only = replace(two.probes[1], evidence={verdict.TO_DO: longer})
+    assert verdict.of_all(replace(run, providers=(replace(two, probes=(only,)),))) == longer
+    assert verdict.of_all(replace(run, providers=(replace(two, probes=(only, two.probes[1])),))) == verdict.advice(1)
+    assert verdict.advice(3, [only]) == verdict.advice(3)
+    assert "fault of mcp-agent" in verdict.advice(1)
 
 
 def test_a_run_without_providers_is_not_run(run: Run) -> None:

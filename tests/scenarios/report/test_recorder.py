@@ -145,6 +145,33 @@ async def test_events_calls_and_pictures_go_to_the_probe_they_fell_into(
     assert (first.proves, second.began_seconds) == ("It works.", 2.0)
 
 
+async def test_the_screen_of_a_failure_is_the_one_before_anything_was_done_about_it(
+    recorder: Recorder, clock: Clock, api: Api, scenario: Scenario
+) -> None:
+    heard = recorder.hears(QUIET)
+    heard.begins("one")
+    clock.at += 1.0
+    api.lines, api.running = ["it hangs"], [call()]
+    await recorder.look(scenario)
+    clock.at += 4.0
+    await recorder.found(scenario)
+    heard.waits("the interrupted turn to end", None)
+    clock.at += 1.0
+    api.lines, api.running = ["interrupted"], [call(ended_at=EPOCH + 1.5, why_ended="cancel", happened="cancelled")]
+    facts = {"by": "person"}
+    api.told.append({"seq": 1, "at": EPOCH + 0.9, "kind": "turn.interrupting", "facts": facts})
+    await recorder.look(scenario)
+    heard.probed(ProbeResult("one", Result.FAILED, "why", 1.0))
+    (probe,) = told_run(recorder).probes
+    (shot,) = probe.shots
+    assert (shot.caption, shot.frame.lines, shot.frame.at_seconds) == ("when it failed", ("it hangs",), 5.0)
+    assert [(event.kind, event.text) for event in probe.events] == [
+        ("turn interrupting", "by the test"),
+        ("waits", "for the interrupted turn to end"),
+    ]
+    assert [found.ended_by for found in probe.calls] == ["cancel"]
+
+
 async def test_a_limit_that_ran_is_kept_when_the_call_is_over_and_named_as_the_layer(
     recorder: Recorder, clock: Clock, api: Api, scenario: Scenario
 ) -> None:

@@ -13,11 +13,12 @@ import jsonschema
 import pytest
 
 from mcp_agent.errors import UnknownAdapter, UsageError
-from mcp_agent.scenarios import coding_agent_chat, reported
+from mcp_agent.scenarios import coding_agent_chat, prompts, reported
 from mcp_agent.scenarios.options import ChatOptions, Listener
 from mcp_agent.scenarios.probes import Probe, ProbeFailed, launch, note_canary
 from mcp_agent.scenarios.report import secrets
 from mcp_agent.scenarios.report.json_form import schema
+from mcp_agent.scenarios.report.junit import plain
 from mcp_agent.scenarios.report.masking import PIECE
 from mcp_agent.scenarios.reported import ENDED_EARLY, providers_of, run_all
 from mcp_agent.scenarios.results import Result
@@ -100,6 +101,29 @@ async def test_a_failed_run_is_reported_with_expected_seen_and_the_screen(
     opened = (tmp_path / "index.html").read_text(encoding="utf-8").split('<details class="probe" open>')[1]
     assert "the answer GOODBYE" in opened
     assert "<svg" in opened.split("Timeline")[0]
+
+
+@pytest.mark.contract("X4")
+async def test_a_run_that_failed_while_a_tool_ran_shows_the_screen_before_the_interrupt_and_the_end_of_the_call(
+    options: ChatOptions, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    async def fails(chat: Chat) -> Evidence:
+        """The command ends."""
+        await chat.begun_call(await chat.begin(prompts.run_command("sleep 600")))
+        raise ProbeFailed("it runs for too long")
+
+    use(monkeypatch, launch=launch, fails=fails)
+    done = await run_all(options, QUIET, tmp_path)
+    probe = told(tmp_path)["providers"][0]["probes"][1]
+    assert done.run is not None
+    last = done.run.providers[0].probes[1].shots[-1]
+    assert (last.caption, "working · esc to interrupt" in plain(last.frame.lines)[-1]) == ("when it failed", True)
+    (call,) = probe["calls"]
+    assert (call["ended_seconds"] is not None, call["happened"]) == (True, "cancelled")
+    events = [(event["kind"], event["text"]) for event in probe["events"]]
+    assert ("turn interrupting", "by the test") in events
+    assert [event["at_seconds"] for event in probe["events"]] == sorted(e["at_seconds"] for e in probe["events"])
+    assert any(kind == "turn ended" and "by the test" in text for kind, text in events)
 
 
 @pytest.mark.contract("X4")

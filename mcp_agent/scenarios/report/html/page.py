@@ -41,7 +41,7 @@ def _header(run: Run, result: Result) -> str:
         tag("p", text(_summary(run)), class_="lead"),
     ]
     if code != 0:
-        parts.append(tag("p", tag("b", "What to do") + text(verdict.advice(code)), class_="todo"))
+        parts.append(tag("p", tag("b", "What to do") + text(verdict.of_all(run)), class_="todo"))
     facts = [began, f"took {duration(run.elapsed_seconds)}", f"exit code {code}"]
     parts.append(tag("p", "".join(tag("span", text(fact)) for fact in facts), class_="facts"))
     if len(run.providers) > 1:

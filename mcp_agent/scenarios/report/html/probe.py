@@ -9,7 +9,7 @@ from mcp_agent.scenarios.report.record import Call, Limit, Probe, Shot
 from mcp_agent.scenarios.report.svg import svg
 from mcp_agent.scenarios.results import Result
 
-_SHOWN_ELSEWHERE = frozenset({"screen", "expected", "seen", "layer"})
+_SHOWN_ELSEWHERE = frozenset({"screen", "expected", "seen", "layer", verdict.TO_DO})
 
 
 def probe_details(probe: Probe, *, opened: bool) -> str:
@@ -54,8 +54,8 @@ def _call(call: Call) -> str:
     waited = call.waited_seconds
     told = [
         ("arguments", tag("code", text(call.arguments))),
-        ("waited", text("not ended" if waited is None else duration(waited))),
-        ("wait ended by", text(call.ended_by or "nothing yet")),
+        ("waited", text("its end was not looked at any more" if waited is None else duration(waited))),
+        ("wait ended by", text(call.ended_by or "not looked at any more")),
         ("the work", text(call.happened or "not known")),
         ("limits", _limits(call.limits)),
     ]

@@ -39,7 +39,7 @@ def _why(provider: ProviderRun, *, told: int) -> str:
     reason = tag("p", text(provider.reason), class_="reason") if provider.reason else ""
     if provider.exit_code in (0, told):
         return reason
-    advice = f"{tag('b', 'What to do')}{text(verdict.advice(provider.exit_code))}"
+    advice = f"{tag('b', 'What to do')}{text(verdict.advice(provider.exit_code, provider.probes))}"
     return reason + tag(
         "p", advice + tag("span", f" Exit code {provider.exit_code}.", class_="quiet"), class_="todo small"
     )

@@ -15,7 +15,10 @@ def timeline(probe: Probe) -> str:
     happened = sorted([*probe.events, *_of_calls(probe)], key=lambda event: event.at_seconds)
     if not happened:
         return ""
-    lines = "".join(_line(event, probe) for event in happened) + _end(probe)
+    over = probe.began_seconds + probe.elapsed_seconds
+    before = "".join(_line(event, probe) for event in happened if event.at_seconds <= over)
+    after = "".join(_line(event, probe) for event in happened if event.at_seconds > over)
+    lines = before + _end(probe) + after
     return tag("h4", "Timeline") + _strip(probe) + tag("ol", lines, class_="events")
 
 
