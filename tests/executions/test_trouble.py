@@ -67,7 +67,7 @@ def test_a_repeated_request_is_answered_though_nothing_could_be_started_any_more
     assert caught.value.kind == "IdempotencyKeyReused"
 
 
-@pytest.mark.contract("E8")
+@pytest.mark.contract("E1")
 def test_an_engine_whose_file_is_removed_is_opened_anew_and_what_runs_goes_on(household: Household) -> None:
     gate = household.root / "gate"
     household.quirks["thinks_until"] = str(gate)
@@ -85,7 +85,7 @@ def test_an_engine_whose_file_is_removed_is_opened_anew_and_what_runs_goes_on(ho
     assert stat.S_IMODE(engine.stat().st_mode) == 0o600
 
 
-@pytest.mark.contract("E8")
+@pytest.mark.contract("E1")
 def test_a_directory_in_the_engine_s_place_is_named_and_the_server_starts(household: Household) -> None:
     household.server.client.post("/server/stop")
     household.server.client.wait_until_gone()
