@@ -64,9 +64,12 @@ class Tmux:
     async def open(self, *arguments: str, stdout: int = PIPE) -> anyio.abc.Process:
         """Start a tmux client with pipes and a scrubbed environment, out of reach of our terminal's Ctrl-C."""
         environment = scrubbed_environment(os.environ)
-        return await anyio.open_process(
-            self.argv(*arguments), stdin=PIPE, stdout=stdout, stderr=PIPE, env=environment, start_new_session=True
-        )
+        # Cancelled in the middle, it would leave a client that nobody waits for.
+        with anyio.CancelScope(shield=True):
+            process = await anyio.open_process(
+                self.argv(*arguments), stdin=PIPE, stdout=stdout, stderr=PIPE, env=environment, start_new_session=True
+            )
+        return process
 
     async def run(self, *arguments: str, stdin: bytes = b"") -> str:
         """What the command printed. Raises `TmuxCommandFailed` for tmux's own refusal, `TmuxUnavailable` for no answer.

@@ -155,7 +155,7 @@ def test_a_model_reads_the_same_words_through_the_bridge(server: Server, session
         (b"[]", "not valid"),
         (b'{"provider": "scripted"}', "working_directory"),
         (b'{"provider": "scripted", "working_directory": "/tmp", "bypass": 1}', "bypass"),
-        (b'{"provider": "nobody", "working_directory": "/tmp"}', "installed: "),
+        (b'{"provider": "nobody", "working_directory": "/tmp"}', "known: "),
         (b'{"provider": "scripted", "working_directory": "tmp"}', "is not an absolute path"),
         (b'{"provider": "scripted", "working_directory": "/nowhere"}', "does not exist"),
         (b'{"provider": "scripted", "working_directory": "/tmp\\u0000"}', "null byte"),
