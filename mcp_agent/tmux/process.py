@@ -69,7 +69,7 @@ class Tmux:
             process = await anyio.open_process(
                 self.argv(*arguments), stdin=PIPE, stdout=stdout, stderr=PIPE, env=environment, start_new_session=True
             )
-        return process
+        return process  # noqa: RET504 - for mypy a scope may swallow what is returned in it
 
     async def run(self, *arguments: str, stdin: bytes = b"") -> str:
         """What the command printed. Raises `TmuxCommandFailed` for tmux's own refusal, `TmuxUnavailable` for no answer.
