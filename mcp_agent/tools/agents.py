@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Generic, TypeVar
+from typing import Annotated, Any
 
 import anyio
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from mcp_agent.errors import BadArguments, UnknownExecution
 from mcp_agent.executions.asking import Wish
@@ -20,24 +20,22 @@ from mcp_agent.executions.service import Executions
 from mcp_agent.executions.telling import shortened
 from mcp_agent.executions.views import execution_view
 from mcp_agent.sessions.live import LiveSession
-from mcp_agent.tools.arguments import parse, schema_of_model
 from mcp_agent.tools.bounds import SHOWN_BYTES, fitting
-from mcp_agent.tools.tool import CallContext, Category, Tool, ToolResult, Verdict
+from mcp_agent.tools.tool import CallContext, Tool, ToolResult, Verdict
+from mcp_agent.tools.virtual import (
+    ANSWERS_WITHIN,
+    LISTED,
+    LONGEST_WAIT,
+    ArgumentsT,
+    ToolArguments,
+    VirtualTool,
+    waited_in_time,
+)
 
-LONGEST_WAIT = timedelta(minutes=80)
-WAITED_LESS = timedelta(seconds=2)
-"""A wait answers this much before the wait for its own answer ends."""
-LISTED = 50
 TOLD_INSTRUCTIONS = 200
 
-ModelT = TypeVar("ModelT", bound=BaseModel)
 
-
-class _Arguments(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class _Start(_Arguments):
+class _Start(ToolArguments):
     instructions: Annotated[
         str, Field(min_length=1, description="The whole task. The agent sees nothing of your own conversation.")
     ]
@@ -66,56 +64,26 @@ class GenericAgent(_Start):
 ExecutionId = Annotated[str, Field(min_length=1, max_length=64, description="Such as x-1f….")]
 
 
-class OneExecution(_Arguments):
+class OneExecution(ToolArguments):
     execution_id: ExecutionId
 
 
-class WaitedExecution(_Arguments):
+class WaitedExecution(ToolArguments):
     execution_id: ExecutionId
     timeout_seconds: Annotated[
         float, Field(gt=0, le=LONGEST_WAIT.total_seconds(), description="How long to wait for its end.")
     ] = 60.0
 
 
-class SomeExecutions(_Arguments):
+class SomeExecutions(ToolArguments):
     unfinished_only: Annotated[bool, Field(description="Only those that have not ended.")] = False
 
 
 @dataclass(slots=True)
-class _AgentTool(Generic[ModelT]):
+class _AgentTool(VirtualTool[ArgumentsT]):
     """What these tools have in common."""
 
     executions: Executions
-
-    name: ClassVar[str]
-    description: ClassVar[str]
-    model: ClassVar[type[BaseModel]]
-    category: ClassVar[Category] = "virtual"
-    long_running: ClassVar[bool] = False
-    read_only: ClassVar[bool] = True
-    idempotent: ClassVar[bool] = True
-
-    @property
-    def input_schema(self) -> Mapping[str, object]:
-        return schema_of_model(self.model)
-
-    @property
-    def annotations(self) -> Mapping[str, object]:
-        return {
-            "readOnlyHint": self.read_only,
-            "destructiveHint": False,
-            "idempotentHint": self.idempotent,
-            "openWorldHint": not self.read_only,
-        }
-
-    def validate(self, arguments: Mapping[str, object]) -> Any:
-        return parse(self.model, arguments, tool=self.name)
-
-    def wait_limit(self, arguments: ModelT) -> timedelta | None:
-        return None
-
-    async def check(self, call_id: str, context: CallContext, arguments: ModelT) -> Verdict | None:
-        return None
 
     def _caller(self, context: CallContext) -> LiveSession:
         """The session that calls. Raises `BadArguments` for a person's call by hand: nobody would be the parent."""
@@ -146,11 +114,11 @@ class _AgentTool(Generic[ModelT]):
         return _result(facts)
 
 
-class _Starting(_AgentTool[ModelT]):
+class _Starting(_AgentTool[ArgumentsT]):
     read_only = False
     idempotent = False
 
-    async def check(self, call_id: str, context: CallContext, arguments: ModelT) -> Verdict:
+    async def check(self, call_id: str, context: CallContext, arguments: ArgumentsT) -> Verdict:
         """An execution is on disk before its call is answered, so the disk tells."""
         record = await anyio.to_thread.run_sync(self.executions.store.of_call, call_id)
         if record is None:
@@ -219,13 +187,11 @@ class WaitExecution(_AgentTool[WaitedExecution]):
     long_running = True
 
     def wait_limit(self, arguments: WaitedExecution) -> timedelta | None:
-        return timedelta(seconds=arguments.timeout_seconds + 30)
+        return timedelta(seconds=arguments.timeout_seconds) + ANSWERS_WITHIN
 
     async def run(self, context: CallContext, arguments: WaitedExecution) -> ToolResult:
         record = self._own(context, arguments.execution_id)
-        limit = timedelta(seconds=arguments.timeout_seconds)
-        if context.wait_limit is not None:
-            limit = min(limit, context.wait_limit - min(WAITED_LESS, context.wait_limit / 10))
+        limit = waited_in_time(timedelta(seconds=arguments.timeout_seconds), context)
         with self.executions.delivery.watched(record.id):
             return await self._told(await self.executions.wait(record.id, limit=limit))
 

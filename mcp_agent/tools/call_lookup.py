@@ -4,13 +4,12 @@ A session sees its own calls and no others.
 """
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Annotated, Any, ClassVar, Generic, TypeVar
+from typing import Annotated
 
 import anyio
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from mcp_agent.calls.ledger import Ledger
 from mcp_agent.calls.ledger_events import Offered
@@ -21,43 +20,40 @@ from mcp_agent.calls.views import call_facts
 from mcp_agent.calls.waiting import until_settled
 from mcp_agent.errors import BadArguments, UnknownCall
 from mcp_agent.state import StateDirectory
-from mcp_agent.tools.arguments import parse, schema_of_model
 from mcp_agent.tools.bounds import SHOWN_BYTES, brief, fitting
 from mcp_agent.tools.call_outputs import Stream, last_output_at, page, streams
-from mcp_agent.tools.tool import CallContext, Category, ToolResult, Verdict
+from mcp_agent.tools.tool import CallContext, ToolResult
+from mcp_agent.tools.virtual import (
+    ANSWERS_WITHIN,
+    LISTED,
+    LONGEST_WAIT,
+    ArgumentsT,
+    ToolArguments,
+    VirtualTool,
+    waited_in_time,
+)
 
-LONGEST_WAIT = timedelta(minutes=80)
-WAITED_LESS = timedelta(seconds=2)
-"""A wait answers this much before the wait for its own answer ends."""
-LISTED = 50
 PAGE_BYTES = 32 << 10
-
-ArgumentsT = TypeVar("ArgumentsT", bound=BaseModel)
-
-
-class _Arguments(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
 
 CallId = Annotated[str, Field(min_length=1, max_length=64, description="The id of the call, such as call_1f….")]
 
 
-class OneCall(_Arguments):
+class OneCall(ToolArguments):
     call_id: CallId
 
 
-class SomeCalls(_Arguments):
+class SomeCalls(ToolArguments):
     unknown_only: Annotated[bool, Field(description="Only calls whose outcome nobody knows.")] = False
 
 
-class Waiting(_Arguments):
+class Waiting(ToolArguments):
     call_id: CallId
     timeout_seconds: Annotated[
         float, Field(gt=0, le=LONGEST_WAIT.total_seconds(), description="How long to wait for the call to end.")
     ] = 60.0
 
 
-class OutputPage(_Arguments):
+class OutputPage(ToolArguments):
     call_id: CallId
     stream: Annotated[Stream, Field(description="Which output; default: the first one that the call has.")] | None = (
         None
@@ -67,37 +63,12 @@ class OutputPage(_Arguments):
 
 
 @dataclass(slots=True)
-class _LookUp(Generic[ArgumentsT]):
+class _LookUp(VirtualTool[ArgumentsT]):
     """What the tools about calls have in common: they change nothing."""
 
     ledger: Ledger
     running: RunningCalls
     state: StateDirectory
-
-    name: ClassVar[str]
-    description: ClassVar[str]
-    model: ClassVar[type[BaseModel]]
-    category: ClassVar[Category] = "virtual"
-    long_running: ClassVar[bool] = False
-    read_only: ClassVar[bool] = True
-    idempotent: ClassVar[bool] = True
-
-    @property
-    def input_schema(self) -> Mapping[str, object]:
-        return schema_of_model(self.model)
-
-    @property
-    def annotations(self) -> Mapping[str, object]:
-        return {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
-
-    def validate(self, arguments: Mapping[str, object]) -> Any:
-        return parse(self.model, arguments, tool=self.name)
-
-    def wait_limit(self, arguments: ArgumentsT) -> timedelta | None:
-        return None
-
-    async def check(self, call_id: str, context: CallContext, arguments: ArgumentsT) -> Verdict | None:
-        return None
 
     def _own(self, context: CallContext, call_id: str) -> CallState:
         """The call, if it is one of the session that asks; raises `BadArguments`."""
@@ -162,13 +133,11 @@ class WaitToolCall(_LookUp[Waiting]):
     long_running = True
 
     def wait_limit(self, arguments: Waiting) -> timedelta | None:
-        return timedelta(seconds=arguments.timeout_seconds + 30)
+        return timedelta(seconds=arguments.timeout_seconds) + ANSWERS_WITHIN
 
     async def run(self, context: CallContext, arguments: Waiting) -> ToolResult:
         call = self._own(context, arguments.call_id)
-        limit = timedelta(seconds=arguments.timeout_seconds)
-        if context.wait_limit is not None:
-            limit = min(limit, context.wait_limit - min(WAITED_LESS, context.wait_limit / 10))
+        limit = waited_in_time(timedelta(seconds=arguments.timeout_seconds), context)
         return self._told(await until_settled(self.ledger, self.running, call.call_id, limit=limit))
 
 

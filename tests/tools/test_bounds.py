@@ -17,7 +17,6 @@ from mcp_agent.processes import ProcessIdentity
 from mcp_agent.state import StateDirectory
 from mcp_agent.tools.bounds import SHOWN_BYTES, SHOWN_EVIDENCE, brief, json_bytes
 from mcp_agent.tools.call_lookup import (
-    LISTED,
     GetToolCall,
     GetToolOutput,
     ListToolCalls,
@@ -29,6 +28,7 @@ from mcp_agent.tools.call_outputs import page
 from mcp_agent.tools.news import MOST_AT_ONCE, with_late_outcomes
 from mcp_agent.tools.results import KEPT_BYTES, RESULT_FILE, to_result
 from mcp_agent.tools.tool import CallContext, ToolResult
+from mcp_agent.tools.virtual import LISTED
 
 if TYPE_CHECKING:
     from pathlib import Path
