@@ -9,13 +9,13 @@ No row and no hook tells of a turn that was interrupted before its first answer:
 Which turn is told of, and the fallback for a lost `Stop`, are in `claude_code_turns`.
 """
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from adapters import claude_code_turns as turns
+from adapters.records import record_of, text_of
 from mcp_agent.adapter import (
     FailureCause,
     LimitedBy,
@@ -53,16 +53,16 @@ _PASTED = re.compile(
 def read_event(event: Mapping[str, object]) -> Sequence[Signal]:
     """One hook's input. Unknown hooks and missing fields mean nothing."""
     match event.get("hook_event_name"):
-        case "SessionStart" if session_id := _text(event, "session_id"):
-            transcript = _text(event, "transcript_path")
+        case "SessionStart" if session_id := text_of(event, "session_id"):
+            transcript = text_of(event, "transcript_path")
             return [SessionIdentified(session_id, Path(transcript) if transcript else None)]
-        case "UserPromptSubmit" if prompt := _text(event, "prompt"):
+        case "UserPromptSubmit" if prompt := text_of(event, "prompt"):
             return [PromptAccepted(_unwrapped(prompt), native_turn_id=turns.turn_of_event(event))]
         case "Stop":
-            text = _text(event, "last_assistant_message")
+            text = text_of(event, "last_assistant_message")
             return [TurnEnded(TurnOutcome.COMPLETED, text, native_turn_id=turns.turn_of_event(event))]
         case "StopFailure":
-            error, message = _text(event, "error"), _text(event, "last_assistant_message")
+            error, message = text_of(event, "error"), text_of(event, "last_assistant_message")
             failed = _failed(error, message, turn=turns.turn_of_event(event), source=Source.HOOK)
             return [failed, *_limits(error, message)]
         case _:
@@ -88,7 +88,7 @@ def _limits(error: str, message: str) -> Iterator[LimitedBy]:
 
 def read_transcript(lines: Sequence[str]) -> Sequence[Signal]:
     """Interrupts, costs, ends of an allowance, and queued prompts that start a turn. A broken line means nothing."""
-    return [signal for line in lines for signal in _record(_parse(line))]
+    return [signal for line in lines for signal in _record(record_of(line))]
 
 
 def _record(record: Mapping[str, object]) -> Iterator[Signal]:
@@ -103,7 +103,7 @@ def _record(record: Mapping[str, object]) -> Iterator[Signal]:
     yield from turns.end(record)
     if record.get("type") == "assistant" and isinstance(message := record.get("message"), dict):
         yield from _usage(message)
-    if turns.is_failure(record) and (error := _text(record, "error")) in CAUSES:
+    if turns.is_failure(record) and (error := text_of(record, "error")) in CAUSES:
         yield _failed(error, "\n".join(_texts(record)), turn=None, source=Source.TRANSCRIPT)
     match record:
         case {"isApiErrorMessage": True, "quotaLimits": {"status": "rejected", "resetsAt": int(epoch)}}:
@@ -112,7 +112,7 @@ def _record(record: Mapping[str, object]) -> Iterator[Signal]:
 
 def _usage(message: Mapping[str, object]) -> Iterator[Signal]:
     """An answer of several blocks has a row for each, and all of them repeat what the whole answer cost."""
-    usage, message_id = message.get("usage"), _text(message, "id")
+    usage, message_id = message.get("usage"), text_of(message, "id")
     if isinstance(usage, dict) and message_id:
         read = sum(_count(usage, name) for name in _READ)
         written = _count(usage, "output_tokens")
@@ -134,16 +134,3 @@ def _texts(record: Mapping[str, object]) -> Iterator[str]:
         yield from (
             block["text"] for block in content if isinstance(block, dict) and isinstance(block.get("text"), str)
         )
-
-
-def _parse(line: str) -> Mapping[str, object]:
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}
-    return record if isinstance(record, dict) else {}
-
-
-def _text(record: Mapping[str, object], key: str) -> str:
-    value = record.get(key)
-    return value if isinstance(value, str) else ""

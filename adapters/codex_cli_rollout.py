@@ -7,11 +7,11 @@ once for each, whatever its outcome; no hook tells of one that failed. Side turn
 are threads of their own and have other files.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from adapters.records import record_of
 from mcp_agent.adapter import (
     FailureCause,
     LimitedBy,
@@ -55,7 +55,7 @@ def read_event(event: Mapping[str, object]) -> Sequence[Signal]:
 
 def read_transcript(lines: Sequence[str]) -> Sequence[Signal]:
     """Ends of turns, limits and what answers cost. A broken line means nothing."""
-    return [signal for line in lines for signal in _row(_parse(line))]
+    return [signal for line in lines for signal in _row(record_of(line))]
 
 
 def _row(row: Mapping[str, object]) -> Iterator[Signal]:
@@ -145,11 +145,3 @@ def _turn_of(told: Mapping[str, object]) -> str | None:
 def _count(usage: Mapping[str, object], name: str) -> int:
     count = usage.get(name)
     return count if isinstance(count, int) and count > 0 else 0
-
-
-def _parse(line: str) -> Mapping[str, object]:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}
-    return row if isinstance(row, dict) else {}

@@ -7,6 +7,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from adapters.records import text_of
 from mcp_agent.adapter import (
     Answered,
     FailureCause,
@@ -35,28 +36,28 @@ def read_event(event: Mapping[str, object]) -> Sequence[Signal]:
     match event.get("hook_event_name"):
         case "sessionStart":
             return _identified(event)
-        case "beforeSubmitPrompt" if prompt := _text(event, "prompt"):
-            accepted = PromptAccepted(prompt, native_turn_id=_text(event, "generation_id") or None)
+        case "beforeSubmitPrompt" if prompt := text_of(event, "prompt"):
+            accepted = PromptAccepted(prompt, native_turn_id=text_of(event, "generation_id") or None)
             return [*_identified(event), accepted]
-        case "afterAgentResponse" if text := _text(event, "text"):
+        case "afterAgentResponse" if text := text_of(event, "text"):
             return [Answered(text)]
-        case "stop" if (outcome := OUTCOMES.get(_text(event, "status"))) is not None:
+        case "stop" if (outcome := OUTCOMES.get(text_of(event, "status"))) is not None:
             return _ended(outcome, event)
         case _:
             return []
 
 
 def _identified(event: Mapping[str, object]) -> list[Signal]:
-    conversation, transcript = _text(event, "conversation_id"), _text(event, "transcript_path")
+    conversation, transcript = text_of(event, "conversation_id"), text_of(event, "transcript_path")
     return [SessionIdentified(conversation, Path(transcript) if transcript else None)] if conversation else []
 
 
 def _ended(outcome: TurnOutcome, event: Mapping[str, object]) -> list[Signal]:
     """The generation's id is the same from a user's message to its end."""
-    turn = _text(event, "generation_id") or None
+    turn = text_of(event, "generation_id") or None
     if outcome is not TurnOutcome.FAILED:
         return [TurnEnded(outcome, native_turn_id=turn)]
-    error = _text(event, "error_message") or "the CLI said that the turn failed, and not why"
+    error = text_of(event, "error_message") or "the CLI said that the turn failed, and not why"
     cause = _cause(error.lower())
     ended = TurnEnded(outcome, error=error, cause=cause, native_turn_id=turn)
     return [ended, *([LimitedBy("rate", source=Source.HOOK)] if "429" in error or "rate limit" in error else [])]
@@ -66,8 +67,3 @@ def _cause(error: str) -> FailureCause:
     if any(word in error for word in _LOGIN):
         return FailureCause.LOGIN
     return FailureCause.LIMITED if any(word in error for word in _LIMITED) else FailureCause.OTHER
-
-
-def _text(event: Mapping[str, object], key: str) -> str:
-    value = event.get(key)
-    return value if isinstance(value, str) else ""

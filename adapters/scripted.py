@@ -14,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from adapters import scripted_screen as screens
+from adapters.records import record_of
 from adapters.scripted_agent import quirks
 from adapters.scripted_agent.text import guarded
 from mcp_agent.adapter import (
@@ -110,7 +111,7 @@ class Scripted:
         """Only events that were not told otherwise: every other line repeats one."""
         return [
             replace(signal, source=Source.TRANSCRIPT)
-            for entry in map(_parse, lines)
+            for entry in map(record_of, lines)
             if entry.get("type") == "untold_event" and isinstance(event := entry.get("event"), dict)
             for signal in self.read_event(event)
         ]
@@ -172,14 +173,6 @@ def _cause(status: int | None) -> FailureCause:
     if status in {401, 403}:
         return FailureCause.LOGIN
     return FailureCause.LIMITED if status == 429 or (status or 0) >= 500 else FailureCause.OTHER
-
-
-def _parse(line: str) -> Mapping[str, object]:
-    try:
-        entry = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}
-    return entry if isinstance(entry, dict) else {}
 
 
 ADAPTER: Adapter = Scripted()
