@@ -12,6 +12,8 @@
     ├── CredentialsMissing         exit 3
     ├── CannotRunHere              exit 4: something this machine needs is not there
     │   ├── CliNotInstalled
+    │   ├── NothingToInstall       no package of it is published
+    │   ├── InstallFailed
     │   ├── CliUnusable            it is installed and does not run
     │   ├── TmuxMissing
     │   ├── TmuxTooOld

@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cache
@@ -138,10 +138,8 @@ class Dispatcher:
                 allow_duplicate=wanted.allow_duplicate,
                 context=lambda earlier: self._context_of(earlier, caller),
             )
-            if isinstance(decision, Run) and isinstance(tool, Recoverable):
-                with _announced(tool, self.context(caller, call_id)):
-                    await write_ahead(self.ledger, call_id, intent)
-            else:
+            lasting = tool if isinstance(decision, Run) and isinstance(tool, Recoverable) else None
+            with nullcontext() if lasting is None else _announced(lasting, self.context(caller, call_id)):
                 await write_ahead(self.ledger, call_id, intent)
             gating.note_decision(self.ledger, call_id, decision)
         except LedgerUnusable as error:
