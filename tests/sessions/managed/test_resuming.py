@@ -378,40 +378,40 @@ async def test_a_record_of_nobody_cannot_be_resumed(place: Place) -> None:
 
 @pytest.mark.contract("A2")
 async def test_credentials_are_kept_in_a_private_file_until_the_session_is_stopped(place: Place) -> None:
-    secret = {"PLAIN_API_KEY": "k-1", "PLAIN_REGION": "here"}
+    secret = {"PLAIN_API_KEY": "first-key", "PLAIN_REGION": "here"}
     async with place.server() as manager:
         session = await manager.start(place.house.options(environment=secret))
         directory = place.house.state.session(session.id)
         assert stat.S_IMODE((directory / SECRETS_FILE).stat().st_mode) == 0o600
-        assert "k-1" not in (directory / "session.json").read_text()
+        assert "first-key" not in (directory / "session.json").read_text()
         await place.end(manager, session, "lost")
-        await manager.resume(session.id, given=Secrets({"PLAIN_API_KEY": "k-2"}))
-        assert place.house.terminal.pane(session.pane).environment["PLAIN_API_KEY"] == "k-1"
+        await manager.resume(session.id, given=Secrets({"PLAIN_API_KEY": "second-key"}))
+        assert place.house.terminal.pane(session.pane).environment["PLAIN_API_KEY"] == "first-key"
         await manager.stop(session.id)
         assert not (directory / SECRETS_FILE).exists()
 
-        await manager.resume(session.id, given=Secrets({"PLAIN_API_KEY": "k-2", "OTHER": "x"}))
+        await manager.resume(session.id, given=Secrets({"PLAIN_API_KEY": "second-key", "OTHER": "x"}))
 
         environment = place.house.terminal.pane(session.pane).environment
-        assert (environment["PLAIN_API_KEY"], environment.keys() & {"OTHER", "PLAIN_REGION"}) == ("k-2", set())
+        assert (environment["PLAIN_API_KEY"], environment.keys() & {"OTHER", "PLAIN_REGION"}) == ("second-key", set())
 
 
 @pytest.mark.contract("A2")
 async def test_the_key_of_a_stopped_sessions_endpoint_must_be_given_again(place: Place) -> None:
-    endpoint = ModelEndpoint("http://127.0.0.1:1", "e-1")
+    endpoint = ModelEndpoint("http://127.0.0.1:1", "endpoint-key")
     async with place.server() as manager:
         session = await manager.start(place.house.options(endpoint=endpoint))
-        assert "e-1" not in (place.house.state.session(session.id) / "session.json").read_text()
+        assert "endpoint-key" not in (place.house.state.session(session.id) / "session.json").read_text()
         await place.end(manager, session, "lost")
         await manager.resume(session.id)
         await manager.stop(session.id)
         with pytest.raises(NotResumable, match="--model-key-variable"):
             await manager.resume(session.id)
 
-        await manager.resume(session.id, given=Secrets(api_key="e-2"))
+        await manager.resume(session.id, given=Secrets(api_key="another-endpoint-key"))
 
         keys = [request.endpoint and request.endpoint.api_key for request in place.adapter.requests]
-        assert keys == ["e-1", "e-1", "e-2"]
+        assert keys == ["endpoint-key", "endpoint-key", "another-endpoint-key"]
 
 
 @pytest.mark.contract("A3")
