@@ -44,12 +44,14 @@ class ToolServer:
     def __init__(self, session: Session) -> None:
         self.session = session
         self._tools: dict[str, Tool] = {}
+        self._prefix = f"/s/{_quote(session.id)}/"
+        self._headers = {"Authorization": f"Bearer {session.token}"}
         self._kept: Connection | None = None
         """The connection of the newest answer. Calls that run at the same time have one each."""
 
     def tools(self) -> Generator[Wait, bool, list[Tool]]:
         """Ask for the session's tools. A lost connection is tried once more, because reading changes nothing."""
-        request = encode_request("GET", self._path("tools"), headers=self._headers())
+        request = encode_request("GET", self._prefix + "tools", headers=self._headers)
         deadline = time.monotonic() + min(LIST_SECONDS, self.session.ordinary_seconds)
         try:
             response = yield from self._ask(request, deadline)
@@ -78,8 +80,8 @@ class ToolServer:
         self, tool: Tool, *, body: bytes, call_id: str, deadline: float
     ) -> Generator[Wait, bool, tuple[str, object]]:
         """Send the call, once, and return its text and structured content."""
-        headers = self._headers() | {"X-Call-Id": call_id, "Content-Type": "application/json"}
-        request = encode_request("POST", self._path(tool.route), headers=headers, body=body)
+        headers = self._headers | {"X-Call-Id": call_id, "Content-Type": "application/json"}
+        request = encode_request("POST", self._prefix + tool.route, headers=headers, body=body)
         answer = _answer((yield from self._ask(request, deadline)))
         text, structured = answer.get("text"), answer.get("structured")
         if not isinstance(text, str) or not (structured is None or isinstance(structured, dict)):
@@ -91,8 +93,8 @@ class ToolServer:
 
         A server that is down reads the spool when it starts.
         """
-        headers = self._headers() | ({"X-Event-Name": name, "Content-Type": "application/json"} if event else {})
-        request = encode_request("POST", self._path("events"), headers=headers, body=event)
+        headers = self._headers | ({"X-Event-Name": name, "Content-Type": "application/json"} if event else {})
+        request = encode_request("POST", self._prefix + "events", headers=headers, body=event)
         with suppress(OSError, ExchangeError):
             response = yield from Connection(self.session.socket).ask(request, time.monotonic() + limit_seconds)
             return response.status < 300
@@ -118,12 +120,6 @@ class ToolServer:
             self._kept = connection
         else:
             connection.close()
-
-    def _path(self, rest: str) -> str:
-        return f"/s/{_quote(self.session.id)}/{rest}"
-
-    def _headers(self) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self.session.token}"}
 
 
 def _answer(response: Response) -> dict[str, object]:

@@ -7,6 +7,7 @@ from typing import cast
 
 from fastapi import APIRouter, Depends, Request, Response
 
+from mcp_agent.bridge.strict_json import loads
 from mcp_agent.errors import BadRequest
 from mcp_agent.server.auth import RuntimeOf, SessionOfToken, owner
 from mcp_agent.server.connection import read_body, while_connected
@@ -29,7 +30,7 @@ OWNER = "owner"
 Json = dict[str, object]
 
 _ENCODER = json.JSONEncoder(allow_nan=False)
-_CHECKER = json.JSONEncoder(allow_nan=False, ensure_ascii=False)
+_WHOLE_TEXT = json.JSONEncoder(ensure_ascii=False)
 
 
 @router.get("/tools")
@@ -146,8 +147,9 @@ def caller_of(live: LiveSession, runtime: Runtime) -> Caller:
 def _arguments(body: bytes) -> dict[str, object]:
     """The arguments object. What could not be written down again as JSON is refused too: NaN, half a surrogate pair."""
     try:
-        arguments = json.loads(body or b"{}")
-        _CHECKER.encode(arguments).encode()
+        arguments = loads(body or b"{}")
+        if b"\\u" in body:  # nothing else can spell half a pair
+            _WHOLE_TEXT.encode(arguments).encode()
     except (ValueError, RecursionError) as error:
         raise BadRequest(f"the body is no JSON: {_plain(error)}") from error
     if not isinstance(arguments, dict):

@@ -17,8 +17,11 @@ SHOWN_EVIDENCE = 3
 """The newest so many of the looks at what became of a call."""
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
+
+
 def json_bytes(value: object) -> int:
-    return len(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+    return len(_ENCODER.encode(value).encode("utf-8", "replace"))
 
 
 def brief(facts: Mapping[str, object]) -> dict[str, object]:

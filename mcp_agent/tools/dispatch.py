@@ -25,7 +25,7 @@ from mcp_agent.timeouts import ClientCeiling, Policy, ToolClass, tool_class
 from mcp_agent.tools import gating, news, verdicts
 from mcp_agent.tools.gating import Wanted
 from mcp_agent.tools.telling import Telling, nobody
-from mcp_agent.tools.tool import CallContext, Category, Recoverable, Tool, ToolResult, declared_wait
+from mcp_agent.tools.tool import CallContext, Category, Recoverable, Tool, ToolResult, declared_wait, recoverable
 from mcp_agent.tools.work import Work
 
 
@@ -138,7 +138,7 @@ class Dispatcher:
                 allow_duplicate=wanted.allow_duplicate,
                 context=lambda earlier: self._context_of(earlier, caller),
             )
-            lasting = tool if isinstance(decision, Run) and isinstance(tool, Recoverable) else None
+            lasting = recoverable(tool) if isinstance(decision, Run) else None
             with nullcontext() if lasting is None else _announced(lasting, self.context(caller, call_id)):
                 await write_ahead(self.ledger, call_id, intent)
             gating.note_decision(self.ledger, call_id, decision)

@@ -23,7 +23,7 @@ from mcp_agent.processes import ProcessIdentity, is_alive
 from mcp_agent.state import StateDirectory
 from mcp_agent.tools import gating, verdicts
 from mcp_agent.tools.dispatch import Dispatcher, this_server
-from mcp_agent.tools.tool import CallContext, Recoverable, Tool
+from mcp_agent.tools.tool import CallContext, Tool, recoverable
 
 log = logging.getLogger(__name__)
 
@@ -104,7 +104,8 @@ def _note(dispatcher: Dispatcher, call: CallState, found: facts.Outcome | facts.
 
 async def _find(tool: Tool[Any] | None, call: CallState, context: CallContext) -> facts.Outcome | facts.Evidence:
     """What became of the call, once it has; or what its tool can still see of it."""
-    result = await tool.recover(context) if isinstance(tool, Recoverable) else None
+    lasting = None if tool is None else recoverable(tool)
+    result = None if lasting is None else await lasting.recover(context)
     if result is not None:
         log.info("tool.late_outcome %s %s of %s: %s", call.call_id, call.tool, call.session_id, result.happened)
         return verdicts.observed(Answered(result), late=True)

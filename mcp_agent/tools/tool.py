@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, Literal, Protocol, TypeVar, cast, runtime_checkable
 
 from mcp_agent.calls.ledger_events import Happened, WhyEnded
 
@@ -135,6 +136,17 @@ class Recoverable(Protocol):
     async def recover(self, context: CallContext) -> ToolResult | None:
         """Wait for work that another server began; None when its evidence is gone. Cancelling this ends the work."""
         ...
+
+
+def recoverable(tool: Tool[Any]) -> Recoverable | None:
+    """The tool as one whose work outlives the server; None when it is none."""
+    return cast("Recoverable", tool) if _outlives_server(type(tool)) else None
+
+
+@cache
+def _outlives_server(kind: type[Tool[Any]]) -> bool:
+    """Asked in every call, and a protocol is asked for member by member."""
+    return issubclass(kind, Recoverable)
 
 
 def declared_wait(tool: Tool[Any], arguments: object) -> timedelta | None:

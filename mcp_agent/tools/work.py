@@ -18,7 +18,7 @@ from mcp_agent.calls.watchdog import SlowCall, watch
 from mcp_agent.errors import ServerStopping
 from mcp_agent.tools import verdicts
 from mcp_agent.tools.telling import Telling, nobody
-from mcp_agent.tools.tool import CallContext, Recoverable, Tool, ToolResult
+from mcp_agent.tools.tool import CallContext, Tool, ToolResult, recoverable
 
 log = logging.getLogger(__name__)
 
@@ -106,7 +106,7 @@ class Work:
     @property
     def _goes_on(self) -> bool:
         """Whether a cancellation left the work alone, for the next server to follow."""
-        return self.began and self.context.server_stops() and isinstance(self.tool, Recoverable)
+        return self.began and self.context.server_stops() and recoverable(self.tool) is not None
 
     @property
     def _elapsed_seconds(self) -> float:

@@ -42,6 +42,8 @@ Statement = tuple[str, tuple[object, ...]]
 
 log = logging.getLogger(__name__)
 
+_ENCODER = json.JSONEncoder(default=str)
+
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class SessionStore:
@@ -111,7 +113,7 @@ class SessionStore:
 
     def tell(self, session_id: str, kind: str, /, **facts: object) -> None:
         """Something happened to a session. It is written soon, and before anything that is written at once."""
-        self._keep(sql.INSERT_EVENT, session_id, self.clock(), kind, json.dumps(facts, default=str))
+        self._keep(sql.INSERT_EVENT, session_id, self.clock(), kind, _ENCODER.encode(facts))
 
     def save_turn(
         self, session_id: str, turn_id: str, *, started_at: float, ended_at: float | None, facts: str
