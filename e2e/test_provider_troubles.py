@@ -46,6 +46,7 @@ def test_a_cli_of_an_unknown_version_is_warned_of_and_used(onboarded: Place, mod
     assert TESTED[provider] in checked.out + checked.err
     started = start(place, model, provider)
     assert started.status == 0, started.err
+    assert "version 99.9.9 is installed; tested with" in started.err
     assert place.run("session", "ask", started.out.strip(), "hello").out == "ECHO: hello\n"
 
 

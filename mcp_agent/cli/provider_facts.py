@@ -38,11 +38,7 @@ class ProviderFacts:
     @property
     def warnings(self) -> list[str]:
         """What does not keep a session from starting."""
-        tested = self.adapter.tested_versions
-        if self.problem or not tested or self.version in tested:
-            return []
-        found = f"version {self.version}" if self.version else "a version that could not be read"
-        return [f"{self.adapter.title}: {found} is installed; tested with {', '.join(tested)}"]
+        return [] if self.problem else untested(self.adapter, self.version)
 
     def as_json(self) -> dict[str, object]:
         """Every fact under one name, the same for all providers."""
@@ -67,6 +63,15 @@ class ProviderFacts:
             "permission_modes": list(adapter.permission_modes),
             "lacks": dict(adapter.lacks),
         }
+
+
+def untested(adapter: Adapter, version: str | None) -> list[str]:
+    """What to say of a version that the adapter was never tried with; None: one that could not be read."""
+    tested = adapter.tested_versions
+    if not tested or version in tested:
+        return []
+    found = f"version {version}" if version else "a version that could not be read"
+    return [f"{adapter.title}: {found} is installed; tested with {', '.join(tested)}"]
 
 
 async def facts_of(

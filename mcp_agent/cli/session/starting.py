@@ -4,12 +4,15 @@ from typing import Annotated
 
 import typer
 
+from mcp_agent import registry
 from mcp_agent.cli.context import client_for_session, print_json, told_as_well
 from mcp_agent.cli.options import AsJson
+from mcp_agent.cli.provider_facts import untested
 from mcp_agent.cli.session.named import NewName
 from mcp_agent.cli.start_body import start_body
 from mcp_agent.cli.start_options import StartOptions, takes_start_options
 from mcp_agent.errors import SessionBlocked
+from mcp_agent.server.client import Json
 from mcp_agent.sessions.retention.clock import OPTION, parse_wish
 
 Resume = Annotated[
@@ -59,9 +62,17 @@ def start(
     body = start_body(options) | {key: value for key, value in wishes.items() if value is not None}
     with client_for_session() as server:
         session = server.post("/sessions", body, waits=True)
+    _warn_of_version(session)
     if as_json:
         print_json(session)
     else:
         typer.echo(session["id"])
     if session["state"] == "blocked":
         told_as_well(SessionBlocked(str(session["id"]), str(session["detail"]), str(session["advice"]), ""))
+
+
+def _warn_of_version(session: Json) -> None:
+    """The CLI is asked for its version while it starts: one that did not say it by now is not warned of."""
+    if version := session["provider_version"]:
+        for warning in untested(registry.load(str(session["provider"])), str(version)):
+            typer.echo(f"warning: {warning}", err=True)
