@@ -1,8 +1,10 @@
 """The engine on DBOS: its queue, its recovery and its bound on what runs at once, on SQLite or PostgreSQL.
 
-Three facts about DBOS 3.4 shape this file. It cancels rows and never what runs: whoever wants work stopped stops the
+Four facts about DBOS 3.4 shape this file. It cancels rows and never what runs: whoever wants work stopped stops the
 work. Two processes with one executor id run each other's work again: the id is this state directory's, and a server
-holds its lock. Importing it takes over a second: `dbos_loading` does that, in a thread.
+holds its lock. Importing it takes over a second: `dbos_loading` does that, in a thread. While it is open its threads
+poll the database, at a pace that cannot be set and for a tenth of a core, and closing it as it begins work takes ten
+seconds: `driving` opens it when there is something to do, and closes it when it rests.
 """
 
 import asyncio
@@ -35,7 +37,9 @@ WORKFLOW = "mcp-agent-execution"
 APPLICATION_VERSION = "mcp-agent-1"
 """DBOS runs only work of its own version again: this one stays when our code changes."""
 
-QUEUE_POLLED_EVERY = timedelta(seconds=0.75)
+QUEUE_POLLED_EVERY = timedelta(seconds=0.25)
+CLOSES_WITHIN = timedelta(seconds=0.1)
+"""How long threads of DBOS sleep that wait for messages nobody here sends: closing it waits for them."""
 SELDOM = timedelta(hours=1)
 """For what DBOS polls and nobody here uses."""
 LOOK_AGAIN_AFTER = timedelta(seconds=0.5)
@@ -98,9 +102,8 @@ class DbosEngine:
 
     async def list(self) -> list[Progress]:
         unfinished = ["DELAYED", "ENQUEUED", "PENDING"]
-        found = await self._ask(
-            lambda: self.dbos.DBOS.list_workflows(name=WORKFLOW, status=unfinished, load_output=False)
-        )
+        list_ours = partial(self.dbos.DBOS.list_workflows, name=WORKFLOW, queue_name=self.settings.queue)
+        found = await self._ask(lambda: list_ours(status=unfinished, load_input=False, load_output=False))
         return [_progress(status) for status in found]
 
     async def cancel(self, job_id: str) -> bool:
@@ -194,6 +197,8 @@ def _configuration(settings: DbosSettings) -> dict[str, object]:
         "enable_otlp": False,
         "log_level": "WARNING",
         "scheduler_polling_interval_sec": SELDOM.total_seconds(),
+        "notification_listener_polling_interval_sec": CLOSES_WITHIN.total_seconds(),
+        "notification_coalesce_sec": CLOSES_WITHIN.total_seconds(),
     }
 
 
@@ -203,7 +208,8 @@ def _destroy(dbos: Any) -> None:
 
 def _progress(status: Any) -> Progress:
     state = _STATES.get(status.status, JobState.FAILED)
-    return Progress(status.workflow_id, state, status.output if state is JobState.DONE else None)
+    result = status.output if state is JobState.DONE else None
+    return Progress(status.workflow_id, state, result, status.queue_partition_key or "")
 
 
 def _identity(file: Path | None) -> FileIdentity | None:

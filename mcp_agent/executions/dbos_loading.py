@@ -8,6 +8,8 @@ import logging
 from typing import Any
 
 _LOGGER = "dbos"
+_NO_NEWS = "Asyncio task cancelled"
+"""What it warns of for each execution that runs on while the engine is closed."""
 
 
 def load() -> Any:
@@ -21,4 +23,5 @@ def _take_over_log() -> None:
     logger = logging.getLogger(_LOGGER)
     if not logger.handlers:
         logger.addHandler(logging.NullHandler())
+        logger.addFilter(lambda record: not record.getMessage().startswith(_NO_NEWS))
         logger.propagate = True

@@ -43,6 +43,7 @@ class Progress:
     id: str
     state: JobState
     result: str | None = None
+    lane: str = "1"
 
 
 Work = Callable[[Job], Awaitable[str]]

@@ -38,7 +38,7 @@ class MemoryEngine:
         self._check()
         if job.id not in self.database.known:
             self.database.jobs[job.id] = job
-            self._keep(Progress(job.id, JobState.QUEUED))
+            self._keep(Progress(job.id, JobState.QUEUED, lane=job.lane))
             self.begin_some()
         await anyio.lowlevel.checkpoint()
 
@@ -72,14 +72,14 @@ class MemoryEngine:
         """Begin what may begin, oldest first."""
         for job in self.database.jobs.values():
             if self._state(job) is JobState.QUEUED and self._running_in(job.lane) < self.concurrency:
-                self._keep(Progress(job.id, JobState.RUNNING))
+                self._keep(Progress(job.id, JobState.RUNNING, lane=job.lane))
                 self.owner.start_soon(self._run, job, name=f"job {job.id}")
 
     async def _run(self, job: Job) -> None:
         try:
-            over = Progress(job.id, JobState.DONE, await self.work(job))
+            over = Progress(job.id, JobState.DONE, await self.work(job), job.lane)
         except Exception:  # noqa: BLE001 - foreign code: what a job does is none of an engine's business
-            over = Progress(job.id, JobState.FAILED)
+            over = Progress(job.id, JobState.FAILED, lane=job.lane)
         if self._state(job) is JobState.RUNNING:
             self._keep(over)
         self.begin_some()

@@ -31,7 +31,7 @@ from mcp_agent.executions.engine import Job, OpenEngine
 from mcp_agent.executions.live_children import LiveChildren
 from mcp_agent.executions.moving import WRITE_AGAIN_AFTER, Moves
 from mcp_agent.executions.records import UNFINISHED, ExecutionRecord, ExecutionState
-from mcp_agent.executions.step import Ended, Step, at_fault, lost
+from mcp_agent.executions.step import Ended, Step, at_fault, failed, lost
 from mcp_agent.executions.store import ExecutionStore
 from mcp_agent.sessions.live import LiveSession
 from mcp_agent.sessions.manager import SessionManager
@@ -87,7 +87,8 @@ class Executions:
     def __post_init__(self) -> None:
         self.children = Children(self.store, self.sessions)
         self.delivery = Delivery(self.store, self.sessions, self.owner)
-        self.driving = Driving(self.store, self.open_engine, self._work, self._give_up)
+        at_once = self.config.executions.concurrency
+        self.driving = Driving(self.store, self.open_engine, self._work, self._give_up, at_once)
         self._admission = Admission(self.config, self.sessions.load_adapter, self.look_ups, self.clock, self.tools)
         self._deadlines = Deadlines(self._expire, self.clock)
         self._ending = Ending(self.children)
@@ -232,13 +233,23 @@ class Executions:
     async def _work(self, job: Job) -> str:
         """What the engine runs: an execution to its end, as often as it is asked to."""
         async with self._lock(job.id):
-            try:
-                record = await anyio.to_thread.run_sync(self.get, job.id)
-            except (UnknownExecution, ExecutionUnreadable):
+            record = await self._on_record(job.id)
+            if record is None:
                 return "unknown"
             if not record.is_finished:
                 record = await self._to_its_end(record)
             return record.state
+
+    async def _on_record(self, execution_id: str) -> ExecutionRecord | None:
+        """The execution, once it can be read; None when it never can. An engine runs no work again that has raised."""
+        while True:
+            try:
+                return await anyio.to_thread.run_sync(self.get, execution_id)
+            except (UnknownExecution, ExecutionUnreadable):
+                return None
+            except ExecutionsUnusable as error:
+                log.warning("execution %s does not begin yet: %s", execution_id, error)
+                await anyio.sleep(WRITE_AGAIN_AFTER.total_seconds())
 
     async def _to_its_end(self, record: ExecutionRecord) -> ExecutionRecord:
         running = self._running[record.id] = Running()
@@ -314,8 +325,15 @@ class Executions:
 
     def _give_up(self, record: ExecutionRecord) -> None:
         """The engine's database says that it is over, and ours does not: nobody will run it any more."""
-        ended = lost("its engine lost it", ended_by="engine")
-        self.owner.start_soon(self._finish, record.id, ended, name=f"give up {record.id}")
+        self.owner.start_soon(self._lose, record.id, name=f"give up {record.id}")
+
+    async def _lose(self, execution_id: str) -> None:
+        record = await self._on_record(execution_id)
+        if record is not None and record.state is ExecutionState.QUEUED:
+            never_ran = "its engine lost it; nothing of it was run"
+            await self._finish(execution_id, failed(never_ran, ended_by="engine", owner="mcp-agent"))
+        elif record is not None:
+            await self._finish(execution_id, lost("its engine lost it", ended_by="engine"))
 
     async def _finish(self, execution_id: str, ended: Ended) -> ExecutionRecord:
         self._deadlines.forget(execution_id)
