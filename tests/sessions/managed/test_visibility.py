@@ -19,16 +19,16 @@ pytestmark = pytest.mark.anyio
 
 @pytest.mark.contract("A3")
 async def test_only_allowed_variables_reach_the_cli_and_fewer_its_shell_commands(house: House) -> None:
-    caller = {"AWS_SECRET": "one", "PLAIN_API_KEY": "two", "PLAIN_REGION": "north", "LC_ALL": "C.UTF-8", "TMUX": "x"}
+    caller = {"AWS_SECRET": "one", "PLAIN_API_KEY": "of-the-key", "PLAIN_REGION": "north", "LC_ALL": "C.UTF-8", "TMUX": "x"}
     async with house.server() as manager:
         session = await manager.start(house.options(environment=caller))
         seen = house.terminal.pane(session.pane).environment
 
         common = {"PATH": os.environ["PATH"], "HOME": str(house.work), "LC_ALL": "C.UTF-8"}
         assert session.record.shell_environment == common
-        assert seen == {**common, "PLAIN_API_KEY": "two", "PLAIN_REGION": "north", SESSION_MARK: session.id}
+        assert seen == {**common, "PLAIN_API_KEY": "of-the-key", "PLAIN_REGION": "north", SESSION_MARK: session.id}
         record = (house.state.session(session.id) / "session.json").read_text()
-        assert "two" not in record
+        assert "of-the-key" not in record
 
 
 @pytest.mark.contract("A3")
