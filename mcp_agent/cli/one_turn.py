@@ -24,6 +24,7 @@ from mcp_agent.errors import (
     Unconfirmed,
 )
 from mcp_agent.server.client import Client, Json
+from mcp_agent.sessions.input.messages import DEADLINE_PASSED
 from mcp_agent.sessions.signals import ENDED, SessionState
 
 LONGEST_TURN = timedelta(days=365)
@@ -82,7 +83,7 @@ class _Asking:
 
     def sent(self, text: str) -> Json:
         """What became of the prompt, once it waits no longer. Raises unless a turn began with it."""
-        sent = submit(self.server, self.session_id, {"text": text, "mode": "turn"})
+        sent = submit(self.server, self.session_id, {"text": text, "mode": "turn", **self._deadline()})
         self.message_id = str(sent["message_id"])
         outcome = sent["outcome"]
         if outcome == "waiting":
@@ -109,7 +110,7 @@ class _Asking:
     def turn_of(self, sent: Json) -> Json:
         path = f"/sessions/{self.session_id}/turns/{sent['turn_id']}"
         turn = self.server.wait(f"{path}?wait_seconds={self._left_seconds()}&until_waiting=true")
-        if turn["outcome"] is None and _has_overrun(turn, self.wait):
+        if _has_overrun(turn, self.wait):
             kept = self.wait.at_limit(str(sent["turn_id"]))
             turn = self.server.get(path)
             if turn["outcome"] != "completed":
@@ -139,6 +140,8 @@ class _Asking:
         path = f"/sessions/{self.session_id}/messages/{self.message_id}"
         while True:
             message = self.server.wait(f"{path}?wait_seconds={self._left_seconds()}")
+            if message["reason"] == DEADLINE_PASSED:
+                raise self._waited_in_vain(message)
             if message["state"] != "waiting":
                 return message
             if self._withdraw():
@@ -159,6 +162,14 @@ class _Asking:
             return False
         return True
 
+    def _deadline(self) -> Json:
+        """The limit as a point in time: the server keeps it though this command may die. Raises when it has passed."""
+        if self.wait.limit is None:
+            return {}
+        if not self._left_seconds():
+            raise AskWithdrawn(self.session_id, self.wait.limit, self._elapsed_seconds(), waited_for=None)
+        return {"deadline_at": time.time() + self._left_seconds()}
+
     def _elapsed_seconds(self) -> float:
         return time.monotonic() - self.wait.began_seconds
 
@@ -167,7 +178,9 @@ class _Asking:
 
 
 def _has_overrun(turn: Json, wait: Wait) -> bool:
-    return wait.limit is not None and turn["session_state"] not in ENDED | {SessionState.WAITING}
+    """Whether the limit ended the turn already, or has to."""
+    runs = turn["outcome"] is None and turn["session_state"] not in ENDED | {SessionState.WAITING}
+    return wait.limit is not None and (runs or turn["reason"] == "deadline")
 
 
 def _failure(session_id: str, turn: Json) -> McpAgentError:

@@ -12,6 +12,7 @@ import anyio.to_thread
 from anyio.abc import TaskGroup
 
 from mcp_agent.config import Config
+from mcp_agent.deadlines import Deadlines
 from mcp_agent.errors import (
     ExecutionsUnusable,
     ExecutionUnreadable,
@@ -23,7 +24,6 @@ from mcp_agent.errors import (
 from mcp_agent.executions.asking import Admission, Caller, Wish
 from mcp_agent.executions.callers import caller_of
 from mcp_agent.executions.children import ASK_AGAIN_AFTER, Children
-from mcp_agent.executions.deadlines import Deadlines
 from mcp_agent.executions.delivery import Delivery
 from mcp_agent.executions.driving import Driving
 from mcp_agent.executions.ending import CANCEL, Ending, Order
@@ -107,7 +107,7 @@ class Executions:
     def begin(self) -> None:
         """Go on with what an earlier server left. Sessions were adopted, or are being; the engine opens if needed."""
         for record in self.store.select(states=UNFINISHED):
-            self._deadlines.watch(record)
+            self._deadlines.watch(record.id, record.deadline_at)
             self.live_children.add(record)
             if record.state is ExecutionState.CANCELLING:
                 self._end_soon(record.id, CANCEL)
@@ -134,7 +134,7 @@ class Executions:
         kept = add() if quick else await anyio.to_thread.run_sync(add)
         if kept.id == record.id:
             self._tell(kept, "execution.acknowledged")
-            self._deadlines.watch(kept)
+            self._deadlines.watch(kept.id, kept.deadline_at)
             self.live_children.add(kept)
             self.driving.take(kept)
         return kept

@@ -1,5 +1,6 @@
 """The owner's routes for what goes into a session."""
 
+import time
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import timedelta
@@ -35,6 +36,8 @@ class SendPrompt(_Body):
     """Discard what stands in the composer first; a message that waits never does."""
     message_id: Annotated[str | None, Field(pattern=r"^m-[0-9a-f]{10}$")] = None
     """Chosen by a client that wants to ask for the message if it loses the answer; never used before."""
+    deadline_at: Annotated[float | None, Field(gt=0, allow_inf_nan=False)] = None
+    """A wall-clock epoch, kept by the server: then a prompt that waits is withdrawn, and its turn interrupted."""
 
 
 class RunCommand(_Body):
@@ -51,8 +54,15 @@ async def send_prompt(session_id: str, body: SendPrompt, runtime: RuntimeOf) -> 
     with anyio.CancelScope(shield=True):
         if body.message_id is not None:
             await _check_unused(runtime, body.message_id)
+        if body.deadline_at is not None and body.deadline_at <= time.time():
+            raise BadRequest("deadline_at has passed; nothing was sent")
         sent = await runtime.sessions.send(
-            session_id, body.text, mode=body.mode, clear_draft=body.clear_draft, message_id=body.message_id
+            session_id,
+            body.text,
+            mode=body.mode,
+            clear_draft=body.clear_draft,
+            message_id=body.message_id,
+            deadline_at=body.deadline_at,
         )
     return {**asdict(sent), "reason": sent.reason or None}
 

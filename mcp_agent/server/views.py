@@ -92,7 +92,7 @@ def turn_view(turn: Turn) -> Json:
 
 
 def message_view(message: Message, *, obstacle: str | None) -> Json:
-    """A message. `waits_for` is None unless it waits."""
+    """A message. `waits_for` is None unless it waits, or waited when its deadline passed."""
     return {
         "id": message.id,
         "kind": message.kind,
@@ -102,5 +102,6 @@ def message_view(message: Message, *, obstacle: str | None) -> Json:
         "claimed_at": message.claimed_at,
         "turn_id": message.turn_id,
         "reason": message.reason,
-        "waits_for": obstacle if message.state is MessageState.WAITING else None,
+        "deadline_at": message.deadline_at,
+        "waits_for": obstacle if message.state is MessageState.WAITING else message.waited_for,
     }

@@ -27,6 +27,7 @@ from mcp_agent.sessions.closing import PaneCloser
 from mcp_agent.sessions.environment import for_session
 from mcp_agent.sessions.input import interrupting
 from mcp_agent.sessions.input.messages import Messages
+from mcp_agent.sessions.input.overdue import Overdue
 from mcp_agent.sessions.input.queue import MessageQueue
 from mcp_agent.sessions.input.sending import SendMode, Sent
 from mcp_agent.sessions.live import LiveSession
@@ -82,6 +83,7 @@ class SessionManager:
     reasons: Sequence[Reason] = ()
     """Who else may say that a session is not idle."""
     queue: MessageQueue = field(init=False)
+    _overdue: Overdue = field(init=False)
     _sessions: dict[str, LiveSession] = field(default_factory=dict)
     _stopping: dict[str, anyio.Event] = field(default_factory=dict)
     _ties: dict[str, anyio.CancelScope] = field(default_factory=dict)
@@ -95,6 +97,7 @@ class SessionManager:
 
     def __post_init__(self) -> None:
         self.queue = MessageQueue(Messages(self.store), self.owner)
+        self._overdue = Overdue(self.queue, self.get, self.stop, self.owner)
         self._closer = PaneCloser(self.terminals, self.owner)
         self._crowding = Crowding(self.owner)
         self._retention = Retention(self.state, self.policy, self._close_idle, (*self.reasons, self.queue.reason))
@@ -194,18 +197,33 @@ class SessionManager:
         mode: SendMode = SendMode.NOW,
         clear_draft: bool = False,
         message_id: str | None = None,
+        deadline_at: float | None = None,
     ) -> Sent:
-        """Raises as `MessageQueue.send` does. An idle close that came first ends no send: the session goes on."""
+        """Raises as `MessageQueue.send` does. An idle close that came first ends no send: the session goes on.
+
+        At the deadline, a wall-clock epoch, a prompt that waits is withdrawn, and the turn that it began interrupted.
+        """
         session = await self.for_input(session_id)
-        send = partial(self.queue.send, session, text, mode=mode, clear_draft=clear_draft, message_id=message_id)
+        send = partial(
+            self.queue.send,
+            session,
+            text,
+            mode=mode,
+            clear_draft=clear_draft,
+            message_id=message_id,
+            deadline_at=deadline_at,
+        )
         try:
-            return await send()
+            sent = await send()
         except SessionEnded:
             on_record = message_id is not None and await self.queue.messages.get(session.id, message_id)
             if on_record or not closed_for_idle(session):
                 raise
-        await self.for_input(session_id)
-        return await send()
+            await self.for_input(session_id)
+            sent = await send()
+        if deadline_at is not None and sent.message_id is not None:
+            self._overdue.watch(session_id, sent.message_id, deadline_at)
+        return sent
 
     async def resume(self, session_id: str, *, given: Secrets | None = None) -> LiveSession:
         """Go on with the conversation of a session that is over; see `Resuming.resume`."""
@@ -223,10 +241,7 @@ class SessionManager:
 
     async def end_turn_at_deadline(self, session_id: str, turn_id: str) -> tuple[bool, bool]:
         """Whether this turn was interrupted, and whether the session could be kept: otherwise it is stopped."""
-        interrupted, usable = await interrupting.interrupt_at_deadline(self.get(session_id), turn_id)
-        if not usable:
-            await self.stop(session_id)
-        return interrupted, usable
+        return await self._overdue.end_turn(session_id, turn_id)
 
     async def stop(self, session_id: str) -> int:
         """End a session and all that belongs to it, and say how many tool calls were cancelled.
@@ -282,6 +297,7 @@ class SessionManager:
         )
         if not await adoption.attempt():
             self.owner.start_soon(adoption.attempt_until_answered)
+        self._overdue.begin()
 
     async def _launch(
         self, options: SessionOptions, record: SessionRecord, *, adapter: Adapter, executable: Path

@@ -41,6 +41,7 @@ def test_messages_are_queued_listed_withdrawn_and_steered(person: Person, sessio
     assert [one["state"] for one in listed] == ["delivered", "withdrawn", "queued"]
     assert set(listed[0]) == {
         *("id", "kind", "state", "text", "created_at", "claimed_at", "turn_id", "reason", "waits_for"),
+        "deadline_at",
     }
 
 
@@ -70,6 +71,19 @@ def test_an_ask_joins_nobodys_turn_and_its_deadline_withdraws_it_and_interrupts_
     eventually(lambda: " waiting " in person.run("session", "messages", session).out)
     person.run("session", "interrupt", session)
     assert person.finish(command).out == "ECHO: mine after all\n"
+
+
+@pytest.mark.contract("E4", "T10")
+def test_the_deadline_of_an_ask_is_kept_though_the_command_was_killed(person: Person, session: str) -> None:
+    command = person.begin("session", "ask", session, "--deadline", "4s", BUILT_IN_SLEEP)
+    eventually(person.sleeping)
+    command.kill()
+    command.communicate()
+    eventually(lambda: person.run("session", "history", session, "--json").json["turns"][0]["outcome"])
+    [turn] = person.run("session", "history", session, "--json").json["turns"]
+    assert (turn["outcome"], turn["reason"]) == ("interrupted", "deadline")
+    assert not person.sleeping()
+    assert person.run("session", "ask", session, "hello").out == "ECHO: hello\n"
 
 
 def test_who_leaves_an_ask_hears_what_becomes_of_the_prompt(person: Person, session: str) -> None:

@@ -182,7 +182,7 @@ def test_a_deadline_interrupts_the_turn_and_the_session_goes_on(shared_server: S
     # A call that the agent makes only after the interrupt is refused, and ends the turn in another way.
     eventually(lambda: shared_server.client.get("/calls", session=session.id)["calls"])
     assert session.post(f"turns/{turn}/deadline") == {"interrupted": True, "kept": True}
-    assert session.post(f"turns/{turn}/deadline") == {"interrupted": False, "kept": True}
+    assert session.post(f"turns/{turn}/deadline") == {"interrupted": True, "kept": True}
     ended = shared_server.client.get(f"/sessions/{session.id}/turns/{turn}")
     assert (ended["outcome"], ended["reason"]) == ("interrupted", "deadline")
     assert session.post("send", text="go on")["outcome"] == "delivered"

@@ -36,7 +36,14 @@ async def send_now(
 
     async def claim() -> None:
         try:
-            await messages.add(session.id, message.text, kind=message.kind, message_id=message.id, claimed=True)
+            await messages.add(
+                session.id,
+                message.text,
+                kind=message.kind,
+                message_id=message.id,
+                claimed=True,
+                deadline_at=message.deadline_at,
+            )
         except StoreUnusable as error:
             log.warning("session %s: a prompt is sent without a record: %s", session.id, error)
 

@@ -18,6 +18,8 @@ from mcp_agent.sessions.store.store import SessionStore
 
 T = TypeVar("T")
 
+DEADLINE_PASSED = "its caller's deadline passed"
+
 MOST_KEPT = 500
 """Characters kept of a text that arrived: its turn holds all of it."""
 
@@ -61,6 +63,10 @@ class Message:
     claimed_at: float | None = None
     turn_id: str | None = None
     reason: str | None = None
+    deadline_at: float | None = None
+    """When its sender wants what it begins to be ended; None: never."""
+    waited_for: str | None = None
+    """What was before it when its deadline passed."""
 
 
 def new_message_id() -> str:
@@ -98,11 +104,19 @@ class Messages:
     changes: Changes = field(default_factory=Changes)
 
     async def add(
-        self, session_id: str, text: str, *, kind: MessageKind, message_id: str | None = None, claimed: bool = False
+        self,
+        session_id: str,
+        text: str,
+        *,
+        kind: MessageKind,
+        message_id: str | None = None,
+        claimed: bool = False,
+        deadline_at: float | None = None,
     ) -> Message:
         """A new message: it waits, or is `claimed` by its own sender."""
         state = MessageState.SENDING if claimed else MessageState.WAITING
-        facts = {"text": text, "kind": kind, "claimed_at": time.time() if claimed else None}
+        claimed_at = time.time() if claimed else None
+        facts = {"text": text, "kind": kind, "claimed_at": claimed_at, "deadline_at": deadline_at}
         key = message_id or new_message_id()
         row = await self.off_loop(lambda: self.store.add_message(session_id, key, state, **facts))
         self.store.tell(session_id, f"message.{state}", message_id=key, message_kind=kind)
@@ -133,10 +147,15 @@ class Messages:
         rows = await self.off_loop(lambda: self.store.messages(session_id, states=states))
         return [_message(row) for row in rows]
 
+    async def with_deadline(self) -> list[Message]:
+        """Those of every session whose deadline may still be to come."""
+        rows = await self.off_loop(lambda: self.store.messages(states={*OPEN, MessageState.DELIVERED}))
+        return [message for message in map(_message, rows) if message.deadline_at is not None]
+
 
 def _message(row: Row) -> Message:
     facts = row.facts
-    claimed_at = facts.get("claimed_at")
+    claimed_at, deadline_at = facts.get("claimed_at"), facts.get("deadline_at")
     return Message(
         id=row.id,
         session_id=row.session_id,
@@ -147,6 +166,8 @@ def _message(row: Row) -> Message:
         claimed_at=max(claimed_at, row.at) if isinstance(claimed_at, float) else None,
         turn_id=_text(facts.get("turn_id")),
         reason=_text(facts.get("reason")),
+        deadline_at=deadline_at if isinstance(deadline_at, float) else None,
+        waited_for=_text(facts.get("waited_for")),
     )
 
 

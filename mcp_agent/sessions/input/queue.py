@@ -25,7 +25,15 @@ from mcp_agent.sessions.input.admission import is_idle, works
 from mcp_agent.sessions.input.composer import TAKES_NOTHING, draft, see
 from mcp_agent.sessions.input.delivery import NotOurs, deliver, send_now
 from mcp_agent.sessions.input.held import follow_held
-from mcp_agent.sessions.input.messages import OPEN, Message, MessageKind, Messages, MessageState, new_message_id
+from mcp_agent.sessions.input.messages import (
+    DEADLINE_PASSED,
+    OPEN,
+    Message,
+    MessageKind,
+    Messages,
+    MessageState,
+    new_message_id,
+)
 from mcp_agent.sessions.input.sending import SendMode, SendOutcome, Sent, check_text
 from mcp_agent.sessions.live import LiveSession
 from mcp_agent.sessions.signals import SessionState
@@ -65,18 +73,25 @@ class MessageQueue:
         mode: SendMode,
         clear_draft: bool = False,
         message_id: str | None = None,
+        deadline_at: float | None = None,
     ) -> Sent:
         """Send a text now, or keep it until the session can take it; `message_id` was never used before.
 
-        Raises as `input.send` does, and `StoreUnusable` when the text cannot be kept.
+        The deadline goes to disk with it; `Overdue` keeps it. Raises as `input.send` does, and `StoreUnusable` when the
+        text cannot be kept.
         """
         if mode is SendMode.QUEUE or (mode is SendMode.TURN and await self._must_wait(session)):
-            return await self._keep(session, text, message_id)
+            return await self._keep(session, text, message_id, deadline_at=deadline_at)
+        kind = MessageKind.STEER if mode is SendMode.STEER else MessageKind.PROMPT
+        message = Message(
+            message_id or new_message_id(), session.id, text, kind, 0.0, MessageState.SENDING, deadline_at=deadline_at
+        )
         try:
-            return await self._send_now(session, text, mode=mode, clear_draft=clear_draft, message_id=message_id)
+            return await self._send_now(session, message, mode=mode, clear_draft=clear_draft)
         except SendRefused:
             if mode is SendMode.TURN and works(session):
-                return await self._keep(session, text, await self._if_unused(session, message_id))
+                unused = await self._if_unused(session, message_id)
+                return await self._keep(session, text, unused, deadline_at=deadline_at)
             raise
 
     async def decided(self, session: LiveSession, message_id: str, *, limit: timedelta) -> Message:
@@ -102,11 +117,7 @@ class MessageQueue:
         except StoreUnusable:
             return False
 
-    async def _send_now(
-        self, session: LiveSession, text: str, *, mode: SendMode, clear_draft: bool, message_id: str | None
-    ) -> Sent:
-        kind = MessageKind.STEER if mode is SendMode.STEER else MessageKind.PROMPT
-        message = Message(message_id or new_message_id(), session.id, text, kind, 0.0, MessageState.SENDING)
+    async def _send_now(self, session: LiveSession, message: Message, *, mode: SendMode, clear_draft: bool) -> Sent:
         self._sending.add(message.id)
         try:
             sent = await send_now(self.messages, session, message, mode=mode, clear_draft=clear_draft)
@@ -120,10 +131,11 @@ class MessageQueue:
         used = message_id is not None and await self.messages.get(session.id, message_id) is not None
         return None if used else message_id
 
-    async def withdraw(self, session: LiveSession, message_id: str) -> None:
+    async def withdraw(self, session: LiveSession, message_id: str, *, at_deadline: bool = False) -> None:
         """Take back a message that waits. Raises `UnknownMessage` or `NotWithdrawn`."""
         message = await self._known(session, message_id)
-        if not await self.messages.move(message, MessageState.WITHDRAWN, expected={MessageState.WAITING}):
+        facts = {"reason": DEADLINE_PASSED, "waited_for": self.obstacle(session)} if at_deadline else {}
+        if not await self.messages.move(message, MessageState.WITHDRAWN, expected={MessageState.WAITING}, **facts):
             found = await self.messages.get(session.id, message_id) or message
             raise NotWithdrawn(session.id, message_id, found.state)
 
@@ -167,11 +179,15 @@ class MessageQueue:
             raise UnknownMessage(session.id, message_id)
         return message
 
-    async def _keep(self, session: LiveSession, text: str, message_id: str | None = None) -> Sent:
+    async def _keep(
+        self, session: LiveSession, text: str, message_id: str | None, *, deadline_at: float | None
+    ) -> Sent:
         check_text(session.id, text)
         if session.over:
             raise SessionEnded(session.id, session.over)
-        message = await self.messages.add(session.id, text, kind=MessageKind.PROMPT, message_id=message_id)
+        message = await self.messages.add(
+            session.id, text, kind=MessageKind.PROMPT, message_id=message_id, deadline_at=deadline_at
+        )
         if session.state is SessionState.STOPPED:
             await self._refuse(message)
             raise SessionEnded(session.id, str(session.over))

@@ -19,7 +19,13 @@ pytestmark = pytest.mark.anyio
 
 @pytest.mark.contract("A3")
 async def test_only_allowed_variables_reach_the_cli_and_fewer_its_shell_commands(house: House) -> None:
-    caller = {"AWS_SECRET": "one", "PLAIN_API_KEY": "of-the-key", "PLAIN_REGION": "north", "LC_ALL": "C.UTF-8", "TMUX": "x"}
+    caller = {
+        "AWS_SECRET": "one",
+        "PLAIN_API_KEY": "of-the-key",
+        "PLAIN_REGION": "north",
+        "LC_ALL": "C.UTF-8",
+        "TMUX": "x",
+    }
     async with house.server() as manager:
         session = await manager.start(house.options(environment=caller))
         seen = house.terminal.pane(session.pane).environment

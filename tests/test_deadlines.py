@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import anyio
 import pytest
 import trio.testing
 
-from mcp_agent.executions.deadlines import GRACE, Deadlines
-from mcp_agent.executions.records import Child, ExecutionRecord
+from mcp_agent.deadlines import GRACE, Deadlines
 
 pytestmark = [pytest.mark.anyio, pytest.mark.contract("E4")]
 
@@ -38,8 +36,8 @@ class Clock:
     def passed(self) -> float:
         return anyio.current_time() - self.began
 
-    def fire(self, execution_id: str) -> None:
-        self.fired[execution_id] = round(self.passed(), 1)
+    def fire(self, key: str) -> None:
+        self.fired[key] = round(self.passed(), 1)
 
 
 @asynccontextmanager
@@ -52,14 +50,14 @@ async def kept() -> AsyncGenerator[tuple[Deadlines, Clock]]:
         group.cancel_scope.cancel()
 
 
-def due_in(name: str, seconds: float) -> ExecutionRecord:
-    return ExecutionRecord(name, "", Child("plain", Path("/")), "", EPOCH, deadline_at=EPOCH + seconds)
+def due_in(name: str, seconds: float) -> tuple[str, float]:
+    return name, EPOCH + seconds
 
 
-async def test_each_execution_is_told_of_at_its_own_deadline_and_once() -> None:
+async def test_each_key_is_told_of_at_its_own_deadline_and_once() -> None:
     async with kept() as (deadlines, clock):
         for name, seconds in (("x-long", 7200), ("x-short", 10), ("x-past", -5)):
-            deadlines.watch(due_in(name, seconds))
+            deadlines.watch(*due_in(name, seconds))
         await anyio.sleep(20_000)
         assert clock.fired == {"x-past": 0.0, "x-short": 10.0, "x-long": 7200.0}
 
@@ -67,16 +65,16 @@ async def test_each_execution_is_told_of_at_its_own_deadline_and_once() -> None:
 @pytest.mark.parametrize("broken", [float("nan"), float("inf"), float("-inf")])
 async def test_a_deadline_that_is_no_time_is_in_no_other_one_s_way(broken: float) -> None:
     async with kept() as (deadlines, clock):
-        deadlines.watch(due_in("broken", broken))
-        deadlines.watch(due_in("sound", 60))
+        deadlines.watch(*due_in("broken", broken))
+        deadlines.watch(*due_in("sound", 60))
         await anyio.sleep(100)
     assert clock.fired == {"sound": 60}
 
 
 async def test_one_that_has_ended_is_not_told_of() -> None:
     async with kept() as (deadlines, clock):
-        deadlines.watch(due_in("x-1", 10))
-        deadlines.watch(due_in("x-2", 20))
+        deadlines.watch(*due_in("x-1", 10))
+        deadlines.watch(*due_in("x-2", 20))
         deadlines.forget("x-1")
         deadlines.forget("x-3")
         await anyio.sleep(100)
@@ -85,7 +83,7 @@ async def test_one_that_has_ended_is_not_told_of() -> None:
 
 async def test_a_clock_that_jumps_ahead_leaves_time_to_finish() -> None:
     async with kept() as (deadlines, clock):
-        deadlines.watch(due_in("x-1", 3600))
+        deadlines.watch(*due_in("x-1", 3600))
         await anyio.sleep(100)
         clock.ahead = 7200
         await anyio.sleep(25)
@@ -97,7 +95,7 @@ async def test_a_clock_that_jumps_ahead_leaves_time_to_finish() -> None:
 
 async def test_a_clock_that_is_set_back_is_believed() -> None:
     async with kept() as (deadlines, clock):
-        deadlines.watch(due_in("x-1", 100))
+        deadlines.watch(*due_in("x-1", 100))
         await anyio.sleep(50)
         clock.ahead = -1000
         await anyio.sleep(200)

@@ -1,4 +1,4 @@
-"""When an execution's time is over: an epoch on disk, compared with the wall clock when it is due.
+"""When somebody's time is over: an epoch on disk, compared with the wall clock when it is due.
 
 A wall clock that jumps ahead of the time that really passed, since somebody set it or the machine slept, ends nothing
 at once: whoever can still finish has some time to.
@@ -12,8 +12,6 @@ from datetime import timedelta
 
 import anyio
 
-from mcp_agent.executions.records import ExecutionRecord
-
 LOOK_AGAIN_AFTER = timedelta(seconds=30)
 JUMPED = timedelta(seconds=5)
 GRACE = timedelta(seconds=60)
@@ -22,7 +20,7 @@ GRACE = timedelta(seconds=60)
 
 @dataclass(slots=True, eq=False)
 class Deadlines:
-    """Tells `expire` of every execution whose deadline has passed. `keep` must run."""
+    """Tells `expire` of every key whose deadline has passed. `keep` must run."""
 
     expire: Callable[[str], object]
     clock: Callable[[], float] = time.time
@@ -31,20 +29,21 @@ class Deadlines:
     _not_before: float = 0.0
     """On the loop's clock."""
 
-    def watch(self, record: ExecutionRecord) -> None:
-        if record.deadline_at is not None and math.isfinite(record.deadline_at):
-            self._due[record.id] = record.deadline_at
+    def watch(self, key: str, deadline_at: float | None) -> None:
+        """The deadline is a wall-clock epoch; None: there is none."""
+        if deadline_at is not None and math.isfinite(deadline_at):
+            self._due[key] = deadline_at
             changed, self._changed = self._changed, anyio.Event()
             changed.set()
 
-    def forget(self, execution_id: str) -> None:
-        self._due.pop(execution_id, None)
+    def forget(self, key: str) -> None:
+        self._due.pop(key, None)
 
     async def keep(self) -> None:
         while True:
-            for execution_id in self._passed():
-                del self._due[execution_id]
-                self.expire(execution_id)
+            for key in self._passed():
+                del self._due[key]
+                self.expire(key)
             began, wall, changed = anyio.current_time(), self.clock(), self._changed
             with anyio.move_on_after(self._rest(wall)):
                 await changed.wait()
@@ -54,7 +53,7 @@ class Deadlines:
         if anyio.current_time() < self._not_before:
             return []
         now = self.clock()
-        return [execution_id for execution_id, due in self._due.items() if due <= now]
+        return [key for key, due in self._due.items() if due <= now]
 
     def _rest(self, now: float) -> float:
         """How long nothing can be due."""
