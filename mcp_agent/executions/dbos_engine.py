@@ -10,11 +10,13 @@ seconds: `driving` opens it when there is something to do, and closes it when it
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable
+from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import Any, TypeVar
 
 import anyio
@@ -114,7 +116,8 @@ class DbosEngine:
         return True
 
     def _enqueue(self, job: Job) -> None:
-        with self.dbos.SetWorkflowID(job.id), self.dbos.SetEnqueueOptions(queue_partition_key=job.lane):
+        place = self.dbos.SetEnqueueOptions(queue_partition_key=job.lane, priority=job.order)
+        with self.dbos.SetWorkflowID(job.id), place:
             self.dbos.DBOS.enqueue_workflow(self.settings.queue, self.workflow, job.id, job.payload, job.lane)
 
     async def _ask(self, question: Callable[[], T]) -> T:
@@ -144,9 +147,11 @@ def dbos_engine(settings: DbosSettings) -> OpenEngine:
 async def _open(settings: DbosSettings, work: Work) -> AsyncGenerator[Engine]:
     dbos, trouble = await anyio.to_thread.run_sync(dbos_loading.load), None
     async with BlockingPortal() as portal:
+        launching = _Launching(dbos, settings, partial(_run, portal, work))
         try:
-            workflow = await in_time(lambda: _launch(dbos, settings, partial(_run, portal, work)), settings.shown)
+            workflow = await in_time(launching.run, settings.shown)
         except EngineUnavailable as error:
+            await anyio.to_thread.run_sync(launching.give_up)
             trouble = error
         else:
             try:
@@ -158,6 +163,45 @@ async def _open(settings: DbosSettings, work: Work) -> AsyncGenerator[Engine]:
                     await anyio.to_thread.run_sync(_destroy, dbos)
     if trouble is not None:
         raise trouble
+
+
+_one_at_a_time = Lock()
+"""There is one DBOS in a process, and a database that does not answer holds up its launch for as long as it likes."""
+
+
+@dataclass(slots=True, eq=False)
+class _Launching:
+    """A launch that nobody may wait for any more when it is done: then it is undone."""
+
+    dbos: Any
+    settings: DbosSettings
+    work: Callable[[Job], Any]
+    _given_up: bool = False
+    _is_open: bool = False
+    _deciding: Lock = field(default_factory=Lock)
+
+    def run(self) -> Any:
+        """The workflow. The launch before this one is waited for, since it cannot be broken off."""
+        if not _one_at_a_time.acquire(timeout=ANSWERS_WITHIN.total_seconds()):
+            raise TimeoutError("an earlier try to open it is still under way")
+        try:
+            return None if self._given_up else self._launch()
+        finally:
+            _one_at_a_time.release()
+
+    def _launch(self) -> Any:
+        workflow = _launch(self.dbos, self.settings, self.work)
+        with self._deciding:
+            self._is_open = not self._given_up
+        if not self._is_open:
+            _destroy(self.dbos)
+        return workflow
+
+    def give_up(self) -> None:
+        with self._deciding:
+            self._given_up = True
+        if self._is_open:
+            _destroy(self.dbos)
 
 
 def _launch(dbos: Any, settings: DbosSettings, run: Callable[[Job], Any]) -> Any:
@@ -185,7 +229,13 @@ def _launch(dbos: Any, settings: DbosSettings, run: Callable[[Job], Any]) -> Any
 
 
 def _run(portal: BlockingPortal, work: Work, job: Job) -> Any:
-    return portal.start_task_soon(work, job, name=f"job {job.id}")
+    """The work's future; a cancelled one when nobody runs work any more: such a job stays pending."""
+    try:
+        return portal.start_task_soon(work, job, name=f"job {job.id}")
+    except RuntimeError:
+        broken_off = Future[str]()
+        broken_off.cancel()
+        return broken_off
 
 
 def _configuration(settings: DbosSettings) -> dict[str, object]:
@@ -203,7 +253,11 @@ def _configuration(settings: DbosSettings) -> dict[str, object]:
 
 
 def _destroy(dbos: Any) -> None:
-    dbos.DBOS.destroy(destroy_registry=True)
+    """A database that is gone keeps nothing from being closed."""
+    try:
+        dbos.DBOS.destroy(destroy_registry=True)
+    except Exception as error:  # noqa: BLE001 - foreign code, at an end that nothing may keep from coming
+        log.warning("DBOS did not close cleanly: %s", _first_line(error))
 
 
 def _progress(status: Any) -> Progress:

@@ -23,5 +23,12 @@ def _take_over_log() -> None:
     logger = logging.getLogger(_LOGGER)
     if not logger.handlers:
         logger.addHandler(logging.NullHandler())
-        logger.addFilter(lambda record: not record.getMessage().startswith(_NO_NEWS))
+        logger.addFilter(_told_in_one_line)
         logger.propagate = True
+
+
+def _told_in_one_line(record: logging.LogRecord) -> bool:
+    """Its tracebacks and statements say nothing that its first line does not; what is wrong is told by us as well."""
+    first, *_ = record.getMessage().splitlines() or [""]
+    record.msg, record.args, record.exc_info = first, (), None
+    return not first.startswith(_NO_NEWS)

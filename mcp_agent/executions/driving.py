@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import TypeVar
 
 import anyio
 import anyio.to_thread
@@ -21,11 +22,16 @@ from mcp_agent.sessions.input.messages import Changes
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 TRY_AGAIN_AFTER = timedelta(seconds=2)
 QUIET_FOR = timedelta(milliseconds=50)
 LONGEST_BURST = timedelta(seconds=1)
 LINGERS_FOR = timedelta(seconds=2)
 """An open engine polls its database, for a tenth of a core; one that has nothing to begin or to end is closed."""
+
+MOST_FAILURES = 3
+"""An open engine whose database has failed so often is opened anew: what it needs may be gone from it."""
 
 TOLD_AFTER = timedelta(seconds=10)
 """An end that makes room for nothing is told to a closed engine so late: the server may be ending too."""
@@ -107,12 +113,21 @@ class Driving:
                 self.engine = None
 
     async def _unfinished(self) -> list[ExecutionRecord]:
+        return await self._read(lambda: self.store.select(states=UNFINISHED))
+
+    async def _read(self, question: Callable[[], T]) -> T:
+        """What the record answers, once it does."""
+        was_troubled = False
         while True:
             try:
-                return await anyio.to_thread.run_sync(lambda: self.store.select(states=UNFINISHED))
+                answer = await anyio.to_thread.run_sync(question)
             except ExecutionsUnusable as error:
                 self._is_troubled(error)
+                was_troubled = True
                 await anyio.sleep(TRY_AGAIN_AFTER.total_seconds())
+            else:
+                self.trouble = None if was_troubled else self.trouble
+                return answer
 
     def _hand_over_later(self, records: list[ExecutionRecord]) -> None:
         for record in records:
@@ -120,22 +135,22 @@ class Driving:
 
     async def _feed(self, engine: Engine, works: Works) -> None:
         """Return when nothing is left to begin or to end, or the engine must be opened anew."""
-        while True:
+        failures = 0
+        while failures < MOST_FAILURES:
             try:
                 await self._no_more_come()
                 while self._waiting:
-                    await self._hand_over(engine, next(iter(self._waiting.values())))
+                    await self._hand_over(engine, next(iter(self._waiting.values())), works)
                 self.trouble = None
                 if await self._is_quiet() and await self._is_at_rest(engine, works):
                     works.untold = False
-                    return None
-            except EngineReplaced as error:
-                self._is_troubled(error)
-                await anyio.sleep(TRY_AGAIN_AFTER.total_seconds())
-                return self._hand_over_later(await self._unfinished())
+                    return
+                failures = 0
             except EngineUnavailable as error:
                 self._is_troubled(error)
+                failures = MOST_FAILURES if isinstance(error, EngineReplaced) else failures + 1
                 await anyio.sleep(TRY_AGAIN_AFTER.total_seconds())
+        self._hand_over_later(await self._unfinished())
 
     async def _is_quiet(self) -> bool:
         with anyio.move_on_after(LINGERS_FOR.total_seconds()) as quiet:
@@ -171,12 +186,13 @@ class Driving:
                 if quiet.cancelled_caught:
                     return
 
-    async def _hand_over(self, engine: Engine, record: ExecutionRecord) -> None:
+    async def _hand_over(self, engine: Engine, record: ExecutionRecord, works: Works) -> None:
         known = await engine.get(record.id) if record.id not in self._new else None
-        if known is not None and known.state in OVER:
+        if known is None or known.state not in OVER:
+            order = await self._read(lambda: self.store.order(record.id))
+            await engine.start(Job(record.id, "", lane=_lane(record), order=order))
+        elif record.id not in works:
             self.give_up(record)
-        else:
-            await engine.start(Job(record.id, "", lane=_lane(record)))
         del self._waiting[record.id]
         self._new.discard(record.id)
 

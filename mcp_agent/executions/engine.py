@@ -20,6 +20,8 @@ class Job:
     payload: str
     lane: str = "1"
     """At most so many jobs of one lane run at once as the engine was opened with."""
+    order: int = 1
+    """Of the jobs that wait in a lane the one with the least begins next; 1 to 2,147,483,647."""
 
 
 class JobState(StrEnum):

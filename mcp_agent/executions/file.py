@@ -27,6 +27,7 @@ INSERT = (
 UPDATE = "UPDATE executions SET state = ?, delivery = ?, facts = ? WHERE id = ?"
 FORGET_SECRETS = "UPDATE executions SET secrets = NULL WHERE id = ?"
 FACTS = "SELECT id, CAST(facts AS BLOB) FROM executions WHERE id = ?"
+ORDER = "SELECT seq FROM executions WHERE id = ?"
 SECRETS = "SELECT secrets FROM executions WHERE id = ?"
 OF_KEY = "SELECT id, CAST(facts AS BLOB) FROM executions WHERE scope = ? AND key = ?"
 OF_CALL = "SELECT id, CAST(facts AS BLOB) FROM executions WHERE call_id = ?"

@@ -69,8 +69,8 @@ class MemoryEngine:
         return True
 
     def begin_some(self) -> None:
-        """Begin what may begin, oldest first."""
-        for job in self.database.jobs.values():
+        """Begin what may begin, in order."""
+        for job in sorted(self.database.jobs.values(), key=lambda job: job.order):
             if self._state(job) is JobState.QUEUED and self._running_in(job.lane) < self.concurrency:
                 self._keep(Progress(job.id, JobState.RUNNING, lane=job.lane))
                 self.owner.start_soon(self._run, job, name=f"job {job.id}")

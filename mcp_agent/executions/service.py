@@ -18,6 +18,7 @@ from mcp_agent.errors import (
     ExecutionUnreadable,
     IdempotencyKeyReused,
     McpAgentError,
+    StoreUnusable,
     TmuxUnavailable,
     UnknownExecution,
 )
@@ -238,6 +239,7 @@ class Executions:
                 return "unknown"
             if not record.is_finished:
                 record = await self._to_its_end(record)
+            self._locks.pop(job.id, None)
             return record.state
 
     async def _on_record(self, execution_id: str) -> ExecutionRecord | None:
@@ -274,11 +276,16 @@ class Executions:
             del self._running[record.id]
 
     async def _step(self, record: ExecutionRecord) -> Ended:
-        try:
-            return await Step(self.children).run(record)
-        except Exception:  # foreign code: an installed adapter may raise anything, and it ends no server
-            log.exception("execution %s", record.id)
-            return at_fault(self.sessions.state.log, prompted=not self.children.is_without(self.get(record.id)))
+        while True:
+            try:
+                return await Step(self.children).run(record)
+            except (ExecutionsUnusable, StoreUnusable) as error:
+                log.warning("execution %s: %s; trying again", record.id, error)
+                await anyio.sleep(WRITE_AGAIN_AFTER.total_seconds())
+            except Exception:  # foreign code: an installed adapter may raise anything, and it ends no server
+                log.exception("execution %s", record.id)
+                known = await self._on_record(record.id) or record
+                return at_fault(self.sessions.state.log, prompted=not self.children.is_without(known))
 
     async def _ended(self, execution_id: str, order: Order) -> Ended:
         """Stop what runs; a tmux that does not answer is asked again until it does."""
@@ -287,7 +294,9 @@ class Executions:
                 record = self.get(execution_id)
                 by = record.cancelled_by or self._moves.cancelled_by.get(execution_id)
                 return await self._ending.end(replace(record, cancelled_by=by), order)
-            except TmuxUnavailable as error:
+            except (TmuxUnavailable, ExecutionsUnusable, StoreUnusable) as error:
+                if isinstance(error, ExecutionUnreadable):
+                    raise
                 log.warning("execution %s: %s; trying again", execution_id, error)
                 await anyio.sleep(ASK_AGAIN_AFTER.total_seconds())
 

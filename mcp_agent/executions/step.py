@@ -12,7 +12,16 @@ import anyio
 import anyio.to_thread
 
 from mcp_agent.adapter import TurnOutcome
-from mcp_agent.errors import Internal, McpAgentError, PromptReadyTimedOut, SessionEnded, UnknownMessage, UnknownSession
+from mcp_agent.errors import (
+    ExecutionsUnusable,
+    Internal,
+    McpAgentError,
+    PromptReadyTimedOut,
+    SessionEnded,
+    StoreUnusable,
+    UnknownMessage,
+    UnknownSession,
+)
 from mcp_agent.executions.children import Children
 from mcp_agent.executions.records import EndedBy, ExecutionRecord, ExecutionState, Outcome
 from mcp_agent.sessions.input.messages import ARRIVED, OPEN, Message, MessageState
@@ -39,11 +48,16 @@ class Step:
     children: Children
 
     async def run(self, record: ExecutionRecord) -> Ended:
-        """Return when the execution is over. Cancelling it leaves the session to whoever looks for it next."""
+        """Return when the execution is over. Cancelling it leaves the session to whoever looks for it next.
+
+        Raises `ExecutionsUnusable` and `StoreUnusable`, and can be run again then.
+        """
         try:
             session = await self.children.ensure(record)
             message = await self._prompt(session, record)
             return await self._follow(session, message)
+        except (ExecutionsUnusable, StoreUnusable):
+            raise
         except PromptReadyTimedOut as error:
             return failed(error, ended_by="prompt_ready", owner="adapter")
         except (UnknownSession, UnknownMessage) as error:

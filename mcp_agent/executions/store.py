@@ -119,6 +119,12 @@ class ExecutionStore:
         with self._reading():
             return self._known(execution_id)
 
+    def order(self, execution_id: str) -> int:
+        """Its place in the order in which executions were acknowledged, from 1; 1 too for one that is not known."""
+        with self._reading():
+            found = self.connection.execute(sql.ORDER, (execution_id,)).fetchone()
+        return int(found[0]) if found else 1
+
     def of_key(self, key: str, *, parent: str | None) -> ExecutionRecord | None:
         """The execution that this caller started with this idempotency key."""
         with self._reading():

@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 import anyio
+from anyio.abc import TaskGroup
 
 from mcp_agent import registry
 from mcp_agent.calls.ledger import Ledger
@@ -80,8 +81,9 @@ class Runtime:
             ExecutionStore.open(state.executions) as execution_store,
         ):
             lost = await anyio.to_thread.run_sync(prepare, ledger, state)
-            async with anyio.create_task_group() as owner:
-                terminals = TerminalHost(lambda: _open_tmux(state), owner)
+            # Ended last: what is being typed into a session when the server ends is typed to its end.
+            async with _ended_when_left() as terminal_owner, anyio.create_task_group() as owner:
+                terminals = TerminalHost(lambda: _open_tmux(state), terminal_owner)
                 sessions = SessionManager(
                     state=state,
                     policy=policy,
@@ -142,6 +144,13 @@ class Runtime:
                     stop_requested=stop_requested,
                 )
                 owner.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def _ended_when_left() -> AsyncGenerator[TaskGroup]:
+    async with anyio.create_task_group() as group:
+        yield group
+        group.cancel_scope.cancel()
 
 
 @asynccontextmanager

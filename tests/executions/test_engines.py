@@ -90,6 +90,17 @@ async def test_jobs_of_one_lane_wait_for_each_other_and_for_no_other_lane(engine
     assert sorted(works.begun) == ["x-0", "x-1", "x-2", "x-3", "x-4", "y-0"]
 
 
+async def test_jobs_that_wait_begin_in_their_order_and_not_in_that_of_their_names(engines: Engines) -> None:
+    works, names = Works(), [f"x-{number * 7 % 10}" for number in range(10)]
+    async with engines(1)(works.run) as engine:
+        for order, name in enumerate(names, 1):
+            await engine.start(Job(name, "", order=order))
+        await works.until_begun(1)
+        works.gate.set()
+        await works.until_begun(10)
+    assert works.begun == names
+
+
 async def test_work_that_was_broken_off_and_what_waited_are_run_by_the_next_engine(engines: Engines) -> None:
     first, second = Works(), Works()
     second.gate.set()

@@ -234,8 +234,12 @@ def short_root() -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def house() -> Iterator[House]:
-    """A server that the tests of one file share: what a test does to its session is its own business."""
+    """A server that the tests of one file share: what a test does to its session is its own business.
+
+    Its directory is trusted already, so that no test depends on who was first to answer that question.
+    """
     with short_root() as root, running_house(root) as found:
+        found.start().stop()
         yield found
 
 

@@ -217,6 +217,9 @@ async def _until_taken(session: LiveSession, expected: ExpectedPrompt, *, presse
             pressed = await press_alone(session, expected.text) or pressed
         if await session.wait_until(lambda: bool(expected.turn or session.over), limit=SUBMIT_AGAIN_AFTER):
             break
+        session.take_events()
+        if expected.turn is not None:
+            break
     session.take_events()
     if expected.turn is not None:
         return Sent(SendOutcome.QUEUED if expected.joined else SendOutcome.DELIVERED, expected.turn.id)
