@@ -10,13 +10,15 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
 from mcp_agent.calls import ledger_rows as rows
-from mcp_agent.calls.ledger_events import DuplicateAllowed, Event, Intent, Resolved
+from mcp_agent.calls.ledger_events import DuplicateAllowed, Event, Intent, Outcome, Resolved
 from mcp_agent.calls.ledger_file import LEDGER
+from mcp_agent.calls.ledger_fold import CallState
+from mcp_agent.calls.ledger_known import Known
 from mcp_agent.calls.ledger_reading import LedgerReader
 from mcp_agent.calls.ledger_rows import Row
 from mcp_agent.database import transaction
@@ -32,16 +34,18 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True, eq=False)
 class Ledger(LedgerReader):
-    """A ledger that can be written. Several processes may have the same file open."""
+    """A ledger that can be written, by one process: a server holds its state directory's lock. Others may read."""
 
     clock: Callable[[], float] = time.time
     intent_seconds: float = 0.0
     """How long the disk took for the newest intent."""
+    known: Known = field(default_factory=Known)
 
     @classmethod
     def open(cls, path: Path, *, clock: Callable[[], float] = time.time) -> Self:
         """Open the file, made when it is not there; raises `LedgerUnusable`. The clock says wall-clock epochs."""
-        return cls(path, LEDGER.open_for_writing(path), clock=clock)
+        connection = LEDGER.open_for_writing(path)
+        return cls(path, connection, clock=clock, known=Known.of(connection))
 
     @staticmethod
     def read_only(path: Path) -> LedgerReader:
@@ -66,6 +70,7 @@ class Ledger(LedgerReader):
         nothing is recorded, and the call must not be made.
         """
         began = time.monotonic()
+        self.known.intend(intent.session_id, intent.digest)
         self._write([Row.of(call_id, intent, at=self.clock())], durable=True)
         self.intent_seconds = time.monotonic() - began
 
@@ -77,11 +82,24 @@ class Ledger(LedgerReader):
         """
         added = [Row.of(call_id, event, at=self.clock()) for event in events]
         with self.lock:
+            if any(isinstance(event, Outcome) and event.late for event in events):
+                self._has_late(call_id)
             try:
                 self._write(added, durable=any(isinstance(event, _WAITS_FOR_THE_DISK) for event in events))
             except LedgerUnusable:
                 self.unwritten.extend(added)
                 raise
+
+    def similar(self, session: str, tool: str, *, digest: str) -> tuple[CallState, ...]:
+        # What follows was asked in every call: the file is asked only where it could have an answer.
+        if not self.known.may_be_intended(session, digest):
+            return ()
+        return LedgerReader.similar(self, session, tool, digest=digest)
+
+    def late_unoffered(self, session: str) -> tuple[CallState, ...]:
+        if not self.known.may_be_late(session):
+            return ()
+        return LedgerReader.late_unoffered(self, session)
 
     def prune(self, before: float, *, keep: Callable[[str], bool] = lambda _: False) -> tuple[str, ...]:
         """Forget the calls whose last fact is older than this epoch, and answer their ids.
@@ -108,6 +126,12 @@ class Ledger(LedgerReader):
             ]
             self.connection.executemany(rows.DELETE, [(call_id,) for call_id in over])
         return over
+
+    def _has_late(self, call_id: str) -> None:
+        try:
+            self.known.late.update(self._ids(rows.SESSION, call_id))
+        except LedgerUnusable:
+            self.known.complete = False
 
     def _write(self, added: Sequence[Row], *, durable: bool) -> None:
         """Write facts of one call, and before them what was not written yet, all or nothing."""

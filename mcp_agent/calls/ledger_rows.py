@@ -45,6 +45,7 @@ def insert(count: int, *, is_intent: bool) -> str:
     )
 
 
+SESSION = "SELECT session FROM events WHERE call_id = ? AND kind = 'intent'"
 FACTS = "SELECT call_id, at, kind, facts FROM events WHERE call_id = ? ORDER BY seq"
 
 ALL_CALLS = "SELECT call_id FROM events AS intent WHERE kind = 'intent'"

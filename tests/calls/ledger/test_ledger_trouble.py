@@ -155,6 +155,16 @@ def test_damage_further_in_is_reported_by_the_call_that_meets_it(place: Place) -
     assert place.path.read_bytes()[PAGE:] == content[PAGE:]
 
 
+def test_a_damaged_ledger_never_says_that_a_call_was_not_made(place: Place) -> None:
+    damaged(place, first=PAGE)
+
+    with place.open() as ledger:
+        with pytest.raises(LedgerUnusable, match="it is damaged"):
+            ledger.similar("s-1", "publish", digest="d-1")
+        with pytest.raises(LedgerUnusable, match="it is damaged"):
+            ledger.late_unoffered("s-1")
+
+
 def test_a_directory_in_its_place_is_reported(place: Place) -> None:
     place.path.mkdir()
 
