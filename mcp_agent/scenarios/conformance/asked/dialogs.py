@@ -8,6 +8,7 @@ from typing import cast
 
 from mcp_agent.adapter import Blocked, Capability, Dialog, Screen
 from mcp_agent.scenarios import prompts
+from mcp_agent.scenarios.chat.launching import READY_WITHIN
 from mcp_agent.scenarios.conformance.asked.starting import FAMILIAR, STRANGER
 from mcp_agent.scenarios.conformance.case import Case
 from mcp_agent.scenarios.conformance.described.reading import check_dialog
@@ -44,7 +45,9 @@ async def dialogs_are_read_by_label_in_either_order(case: Case) -> Evidence:
 async def trust_is_given_with_consent_and_by_label(case: Case) -> Evidence:
     """In a home that is not ours the CLI's own question is answered, and nothing is written for it."""
     chat = case.started(FAMILIAR)
-    require(chat.session["state"] == "ready", f"the session is {chat.session['state']} ({chat.session['detail']})")
+    # A CLI may look busy for a moment after its prompt came up.
+    now = await case.driver.until(chat.id, lambda shown: shown["state"] == "ready", limit=READY_WITHIN)
+    require(now["state"] == "ready", f"the session is {now['state']} ({now['detail']})")
     events = await case.driver.events(chat.id)
     answered = [cast("Json", event["facts"]) for event in events if event["kind"] == "dialog.answered"]
     odd = [facts for facts in answered if facts["dialog"] != TRUST and "hook" not in str(facts["dialog"])]

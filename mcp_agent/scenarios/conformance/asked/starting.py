@@ -5,6 +5,7 @@ from pathlib import Path
 import psutil
 
 from mcp_agent.scenarios import probes, prompts
+from mcp_agent.scenarios.chat.launching import READY_WITHIN
 from mcp_agent.scenarios.conformance.case import Case, side_by_side
 from mcp_agent.scenarios.conformance.question import Asks, Question
 from mcp_agent.scenarios.probes import Chat, Evidence, pane_pid, require
@@ -57,7 +58,8 @@ async def launches_at_the_same_moment(case: Case) -> Evidence:
     await side_by_side(_start, chats)
     case.seen = chats[0]
     require(all(chat.session for chat in chats), "not every session was started")
-    require(chats[0].session["state"] == "ready", f"the second session is {chats[0].session['state']}")
+    second = await case.driver.until(chats[0].id, lambda shown: shown["state"] == "ready", limit=READY_WITHIN)
+    require(second["state"] == "ready", f"the second session is {second['state']}")
     return {"states": [chat.session["state"] for chat in chats]}
 
 
