@@ -51,7 +51,7 @@ def tests(session: nox.Session) -> None:
 @nox.session
 def e2e(session: nox.Session) -> None:
     """The installed commands as a black box, the real CLIs against the scripted model."""
-    run_pytest(session, "e2e", "--numprocesses=3", "-m", "not long")
+    run_pytest(session, "e2e", "--numprocesses=2", "-m", "not long")
 
 
 @nox.session
