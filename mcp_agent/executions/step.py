@@ -14,6 +14,7 @@ import anyio.to_thread
 from mcp_agent.adapter import TurnOutcome
 from mcp_agent.errors import (
     ExecutionsUnusable,
+    ExecutionUnreadable,
     Internal,
     McpAgentError,
     PromptReadyTimedOut,
@@ -56,6 +57,8 @@ class Step:
             session = await self.children.ensure(record)
             message = await self._prompt(session, record)
             return await self._follow(session, message)
+        except ExecutionUnreadable as error:
+            return failed(error, ended_by="session", owner="child")
         except (ExecutionsUnusable, StoreUnusable):
             raise
         except PromptReadyTimedOut as error:
